@@ -1,0 +1,1 @@
+"""A program: a certificate authority and the serving certificates it signs."""

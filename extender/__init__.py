@@ -1,0 +1,1 @@
+"""A program: filter, prioritize and bind for kube-scheduler."""

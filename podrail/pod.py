@@ -1,0 +1,140 @@
+"""The parts of a pod that podrail reads, checked once; every change returns a new pod.
+
+The document stays raw, so fields that nobody here knows pass through untouched. Objects at a
+mutating webhook are not yet validated: names may be empty or double, quantities negative.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from podrail import document, names
+from podrail.errors import PodError
+from podrail.reading import shown
+
+Document = Mapping[str, Any]
+
+_OBJECTS: Final = ("resources", "securityContext")
+_LISTS: Final = ("env", "envFrom", "volumeMounts")
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod document whose parts have the types that the rules rely on, and its namespace."""
+
+    document: Document
+    namespace: str
+
+    @property
+    def metadata(self) -> Document:
+        """The metadata; empty if absent."""
+        return self.document.get("metadata") or {}
+
+    @property
+    def spec(self) -> Document:
+        """The spec; empty if absent."""
+        return self.document.get("spec") or {}
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """The annotations; empty if absent."""
+        return self.metadata.get("annotations") or {}
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels; empty if absent."""
+        return self.metadata.get("labels") or {}
+
+    @property
+    def containers(self) -> Sequence[Document]:
+        """The app containers."""
+        return self.spec.get("containers") or ()
+
+    @property
+    def running(self) -> Iterator[Document]:
+        """The containers that run together: the app's and the native sidecars (KEP-753)."""
+        yield from self.containers
+        for container in self.spec.get("initContainers") or ():
+            if container.get("restartPolicy") == "Always":
+                yield container
+
+    def annotate(self, key: str, value: str) -> "Pod":
+        """The pod with one more annotation; itself if it has it already."""
+        if self.annotations.get(key) == value:
+            return self
+        return self.put(("metadata", "annotations", key), value)
+
+    def without_annotations(self, keys: Sequence[str]) -> "Pod":
+        """The pod without these annotations."""
+        if not keys:
+            return self
+        left = {key: value for key, value in self.annotations.items() if key not in keys}
+        return self.put(("metadata", "annotations"), left)
+
+    def put(self, path: Sequence[str | int], value: object) -> "Pod":
+        """The pod with value at a path of its document."""
+        return Pod(document.put(self.document, path, value), self.namespace)
+
+    @property
+    def mirror(self) -> bool:
+        """True for the kubelet's copy of a static pod."""
+        return names.MIRROR in self.annotations
+
+
+def read(raw: object, namespace: str) -> Pod:
+    """The pod in a raw document.
+
+    Raises:
+        PodError: a part that podrail reads has another type than core/v1 gives it.
+    """
+    top = _object(raw, "")
+    metadata = _object(top.get("metadata"), "metadata")
+    for key in ("labels", "annotations"):
+        _texts(metadata.get(key), f"metadata.{key}")
+    spec = _object(top.get("spec"), "spec")
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(_list(spec.get(kind), f"spec.{kind}")):
+            _check_container(container, f"spec.{kind}[{index}]")
+    _texts(spec.get("nodeSelector"), "spec.nodeSelector")
+    for index, volume in enumerate(_list(spec.get("volumes"), "spec.volumes")):
+        _object(volume, f"spec.volumes[{index}]")
+    return Pod(top, namespace)
+
+
+def _check_container(raw: object, path: str) -> None:
+    container = _object(raw, path)
+    if not isinstance(container.get("name", ""), str):
+        raise _wrong(f"{path}.name", "a string", container["name"])
+    for key in _OBJECTS:
+        _object(container.get(key), f"{path}.{key}")
+    for key in ("limits", "requests"):
+        _object((container.get("resources") or {}).get(key), f"{path}.resources.{key}")
+    for key in _LISTS:
+        for index, entry in enumerate(_list(container.get(key), f"{path}.{key}")):
+            _object(entry, f"{path}.{key}[{index}]")
+
+
+def _object(value: object, path: str) -> Document:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _wrong(path, "an object", value)
+    return value
+
+
+def _list(value: object, path: str) -> Sequence[Any]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise _wrong(path, "a list", value)
+    return value
+
+
+def _texts(value: object, path: str) -> None:
+    for key, text in _object(value, path).items():
+        if not isinstance(text, str):
+            raise _wrong(f"{path}[{key!r}]", "a string", text)
+
+
+def _wrong(path: str, expected: str, value: object) -> PodError:
+    return PodError("MalformedPod", path or "pod", f"expected {expected}, got {shown(value)}")

@@ -1,0 +1,1 @@
+"""The podrail command."""

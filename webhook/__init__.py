@@ -1,0 +1,1 @@
+"""A program: AdmissionReview in, JSON Patch out."""
