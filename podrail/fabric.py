@@ -74,7 +74,10 @@ class Rails:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A NetworkAttachmentDefinition that pods are attached to; rail None is no single rail."""
+    """A NetworkAttachmentDefinition that pods are attached to; rail None is no single rail.
+
+    resource is the one of which each attachment takes a device; empty if it takes none.
+    """
 
     namespace: str
     nad: str
@@ -82,6 +85,7 @@ class Network:
     interface: str
     repeat: int
     cni_args: Mapping[str, Any] | None
+    resource: str
 
     @property
     def name(self) -> str:

@@ -6,16 +6,13 @@ mutating webhook are not yet validated: names may be empty or double, quantities
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from podrail import document, names
 from podrail.errors import PodError
 from podrail.reading import shown
 
 Document = Mapping[str, Any]
-
-_OBJECTS: Final = ("resources", "securityContext")
-_LISTS: Final = ("env", "envFrom", "volumeMounts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,52 +85,66 @@ def read(raw: object, namespace: str) -> Pod:
         PodError: a part that podrail reads has another type than core/v1 gives it.
     """
     top = _object(raw, "")
-    metadata = _object(top.get("metadata"), "metadata")
+    metadata = _part(top, "metadata", "")
     for key in ("labels", "annotations"):
-        _texts(metadata.get(key), f"metadata.{key}")
-    spec = _object(top.get("spec"), "spec")
+        _texts(metadata, key, "metadata")
+    for index, owner in enumerate(_list(metadata, "ownerReferences", "metadata")):
+        _object(owner, f"metadata.ownerReferences[{index}]")
+    spec = _part(top, "spec", "")
     for kind in ("containers", "initContainers"):
-        for index, container in enumerate(_list(spec.get(kind), f"spec.{kind}")):
+        for index, container in enumerate(_list(spec, kind, "spec")):
             _check_container(container, f"spec.{kind}[{index}]")
-    _texts(spec.get("nodeSelector"), "spec.nodeSelector")
-    for index, volume in enumerate(_list(spec.get("volumes"), "spec.volumes")):
+    for key in ("schedulerName", "dnsPolicy"):
+        _text(spec, key, "spec")
+    _texts(spec, "nodeSelector", "spec")
+    _part(spec, "securityContext", "spec")
+    for index, volume in enumerate(_list(spec, "volumes", "spec")):
         _object(volume, f"spec.volumes[{index}]")
     return Pod(top, namespace)
 
 
 def _check_container(raw: object, path: str) -> None:
     container = _object(raw, path)
-    if not isinstance(container.get("name", ""), str):
-        raise _wrong(f"{path}.name", "a string", container["name"])
-    for key in _OBJECTS:
-        _object(container.get(key), f"{path}.{key}")
+    _text(container, "name", path)
+    resources = _part(container, "resources", path)
     for key in ("limits", "requests"):
-        _object((container.get("resources") or {}).get(key), f"{path}.resources.{key}")
-    for key in _LISTS:
-        for index, entry in enumerate(_list(container.get(key), f"{path}.{key}")):
-            _object(entry, f"{path}.{key}[{index}]")
+        _part(resources, key, f"{path}.resources")
+    context = _part(container, "securityContext", path)
+    capabilities = _part(context, "capabilities", f"{path}.securityContext")
+    _list(capabilities, "add", f"{path}.securityContext.capabilities")
+    for key in ("env", "envFrom", "volumeMounts"):
+        for index, entry in enumerate(_list(container, key, path)):
+            _text(_object(entry, f"{path}.{key}[{index}]"), "name", f"{path}.{key}[{index}]")
 
 
 def _object(value: object, path: str) -> Document:
-    if value is None:
-        return {}
     if not isinstance(value, dict):
         raise _wrong(path, "an object", value)
     return value
 
 
-def _list(value: object, path: str) -> Sequence[Any]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise _wrong(path, "a list", value)
-    return value
+def _part(parent: Document, key: str, path: str) -> Document:
+    value = parent.get(key)
+    return {} if value is None else _object(value, f"{path}.{key}".lstrip("."))
 
 
-def _texts(value: object, path: str) -> None:
-    for key, text in _object(value, path).items():
+def _list(parent: Document, key: str, path: str) -> Sequence[Any]:
+    value = parent.get(key)
+    if value is not None and not isinstance(value, list):
+        raise _wrong(f"{path}.{key}", "a list", value)
+    return value or ()
+
+
+def _text(parent: Document, key: str, path: str) -> None:
+    value = parent.get(key)
+    if value is not None and not isinstance(value, str):
+        raise _wrong(f"{path}.{key}", "a string", value)
+
+
+def _texts(parent: Document, key: str, path: str) -> None:
+    for name, text in _part(parent, key, path).items():
         if not isinstance(text, str):
-            raise _wrong(f"{path}[{key!r}]", "a string", text)
+            raise _wrong(f"{path}.{key}[{name!r}]", "a string", text)
 
 
 def _wrong(path: str, expected: str, value: object) -> PodError:

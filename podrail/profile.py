@@ -120,6 +120,7 @@ def _network(part: Reader) -> Network:
         ),
         repeat=part.integer("repeat", 1, 1, MOST_RAILS),
         cni_args=part.part("cniArgs").fields if part.raw("cniArgs") is not None else None,
+        resource=part.text("resource", pattern=_RESOURCE),
     )
     if not network.interface:
         part.wrong("interface", "is required for a network without a rail")
@@ -192,30 +193,36 @@ def _extras(part: Reader) -> Extras:
 
 def _check_whole(spec: Reader, profile: Profile) -> None:
     """Note what no field has wrong alone: rails out of range, clashing names, needless networks."""
-    for problem in _rails_out_of_range(profile):
+    for problem in (*_dangling(profile), *_clashing(profile)):
         spec.problems.append(Problem(f"spec.{problem.path}", problem.message))
-    interfaces = [name for network in profile.networks for name in network.interfaces]
-    for name in _repeated(interfaces):
-        spec.wrong("networks", f"interface {name} is used twice")
-    for name in interfaces:
-        if len(name) > IFNAME_LENGTH:
-            spec.wrong("networks", f"interface {name} is longer than {IFNAME_LENGTH} characters")
-    for name in _repeated(resource.name for resource in profile.resources):
-        spec.wrong("resources", f"{name} is listed twice")
-    for name in _repeated(setting.name for setting in profile.settings):
-        spec.wrong("settings", f"{name} is listed twice")
     if profile.attachment in {Attachment.NONE, Attachment.HOST_NETWORK} and profile.networks:
         spec.wrong("networks", f"expected none with attachment {profile.attachment}")
 
 
-def _rails_out_of_range(profile: Profile) -> Iterator[Problem]:
+def _dangling(profile: Profile) -> Iterator[Problem]:
     rails = {f"networks[{index}]": entry.rail for index, entry in enumerate(profile.networks)}
     rails |= {f"resources[{index}]": entry.rail for index, entry in enumerate(profile.resources)}
+    count = profile.rails.count
     for path, rail in rails.items():
-        if rail is not None and rail >= profile.rails.count:
-            yield Problem(
-                f"{path}.rail", f"expected less than rails.count {profile.rails.count}, got {rail}"
-            )
+        if rail is not None and rail >= count:
+            yield Problem(f"{path}.rail", f"expected less than rails.count {count}, got {rail}")
+    listed = {"", *(resource.name for resource in profile.resources)}
+    for index, network in enumerate(profile.networks):
+        if network.resource not in listed:
+            yield Problem(f"networks[{index}].resource", f"{network.resource} is not in resources")
+
+
+def _clashing(profile: Profile) -> Iterator[Problem]:
+    interfaces = [name for network in profile.networks for name in network.interfaces]
+    for name in _repeated(interfaces):
+        yield Problem("networks", f"interface {name} is used twice")
+    for name in interfaces:
+        if len(name) > IFNAME_LENGTH:
+            yield Problem("networks", f"interface {name} is longer than {IFNAME_LENGTH} characters")
+    for name in _repeated(resource.name for resource in profile.resources):
+        yield Problem("resources", f"{name} is listed twice")
+    for name in _repeated(setting.name for setting in profile.settings):
+        yield Problem("settings", f"{name} is listed twice")
 
 
 def _repeated(found: Iterable[str]) -> list[str]:

@@ -53,27 +53,35 @@ def _held(draft: Draft, name: str) -> int:
     )
 
 
-def _needed(draft: Draft, resource: Resource, taken: Mapping[int | None, int]) -> int:
-    rails = draft.demand.rails
-    if resource.rail is not None and resource.rail not in rails:
+def _needed(draft: Draft, resource: Resource, taken: Mapping[str, int]) -> int:
+    if resource.rail is not None and resource.rail not in draft.demand.rails:
         return 0
+    return max(_counted(draft, resource), taken.get(resource.name, 0))
+
+
+def _counted(draft: Draft, resource: Resource) -> int:
+    """The profile's count; a share of a node is rounded up."""
     match resource.per:
         case Per.RAIL:
-            counted = resource.value * (len(rails) if resource.rail is None else 1)
+            return resource.value * (len(draft.demand.rails) if resource.rail is None else 1)
         case Per.GPU:
-            counted = resource.value * draft.demand.gpus
+            return resource.value * draft.demand.gpus
         case Per.NODE:
-            counted = -(-resource.value * draft.demand.gpus // draft.profile.rails.gpus)
+            return -(-resource.value * draft.demand.gpus // draft.profile.rails.gpus)
         case Per.POD | Per.FIXED:
-            counted = resource.value
-    return max(counted, taken.get(resource.rail, 0))
+            return resource.value
 
 
-def _taken(draft: Draft) -> Mapping[int | None, int]:
-    """How many attached networks take a device each, by rail."""
+def _taken(draft: Draft) -> Mapping[str, int]:
+    """How many attached networks take a device each, by resource."""
     if draft.profile.attachment not in EXCLUSIVE:
         return {}
-    rails = {network.name: network.rail for network in draft.profile.networks}
+    of_rail = {one.rail: one.name for one in draft.profile.resources}
+    of_network = {
+        network.name: network.resource or of_rail.get(network.rail, "")
+        for network in draft.profile.networks
+        if network.resource or network.rail is not None
+    }
     present = networks.parse(draft.pod.annotations.get(NETWORKS, ""))
     attached = [element.network(draft.pod.namespace) for element in present.elements]
-    return Counter(rails[name] for name in attached if name in rails)
+    return Counter(name for one in attached if (name := of_network.get(one)))

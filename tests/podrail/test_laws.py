@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from podrail import injection, names, networks, patch, pod
 
 PROFILES = sorted(builders.shipped())
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=25, deadline=None)
 every_profile = pytest.mark.parametrize("profile", PROFILES)
 
 
@@ -163,7 +163,7 @@ def test_nothing_dangerous_is_ever_injected(profile: str, document: dict[str, An
         assert word not in text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(strategies.DOCUMENTS, strategies.DOCUMENTS)
 def test_the_diff_of_any_two_documents_turns_one_into_the_other(before: Any, after: Any) -> None:
     """apply(diff(a, b), a) == b for arbitrary documents."""
@@ -176,7 +176,7 @@ def test_the_diff_of_any_two_documents_turns_one_into_the_other(before: Any, aft
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(strategies.DOCUMENTS)
 def test_equal_documents_have_no_patch(document: Any) -> None:
     """diff(a, a) is empty, also for equal documents that are not the same object."""
