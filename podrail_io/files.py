@@ -1,0 +1,110 @@
+"""YAML and JSON files, and the data files of a package, as plain documents with the place of each.
+
+Sizes are bounded and duplicate keys are errors: YAML would silently keep the last one.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+MOST_BYTES: Final = 8 * 1024 * 1024
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+class FileError(Exception):
+    """A file cannot be read as documents; the message names it, the line and what is wrong."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """The safe loader of libyaml, refusing duplicate keys."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - the signature of PyYAML
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
+            if key is not None and key != "<<" and key in seen:
+                problem = f"{key!r} is given twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A document and where it stands: the file, and its number if the file has several."""
+
+    place: str
+    document: Any
+
+
+def documents(text: str, place: str) -> list[Placed]:
+    """The documents in a YAML or JSON text; empty ones are left out.
+
+    Raises:
+        FileError: too large, not YAML, or a key given twice.
+    """
+    if len(text) > MOST_BYTES:
+        raise FileError(f"{place}: expected at most {MOST_BYTES} bytes, got {len(text)}")
+    try:
+        found = [one for one in yaml.load_all(text, _Loader) if one is not None]
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f":{mark.line + 1}" if mark else ""
+        raise FileError(f"{place}{line}: {error.problem or 'not YAML'}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise FileError(f"{place}: not YAML: {str(error) or 'nested too deeply'}") from error
+    several = len(found) > 1
+    return [
+        Placed(f"{place}[{number}]" if several else place, one) for number, one in enumerate(found)
+    ]
+
+
+def file_documents(path: Path) -> list[Placed]:
+    """The documents in a file.
+
+    Raises:
+        FileError: as `documents`, or the file cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: {error}") from error
+    return documents(text, str(path))
+
+
+def folder_documents(folder: Path) -> list[Placed]:
+    """The documents in every YAML and JSON file of a folder, in the order of their names."""
+    return [one for path in _documents_of(folder) for one in file_documents(path)]
+
+
+def package_documents(package: str, folder: str) -> Iterator[Placed]:
+    """The documents among the data files of an installed package, in the order of their names."""
+    for path in sorted((resources.files(package) / folder).iterdir(), key=lambda one: one.name):
+        if path.name.endswith(_SUFFIXES):
+            yield from documents(path.read_text(encoding="utf-8"), path.name)
+
+
+def signature(folders: Iterable[Path]) -> tuple[tuple[str, int, int, int], ...]:
+    """What tells that a file of the folders has changed: name, inode, time and size of each.
+
+    A mounted ConfigMap is replaced by swapping a link, so the files behind links are looked at.
+    """
+    found = []
+    for folder in folders:
+        for path in _documents_of(folder):
+            status = path.stat()
+            found.append((str(path), status.st_ino, status.st_mtime_ns, status.st_size))
+    return tuple(found)
+
+
+def _documents_of(folder: Path) -> list[Path]:
+    try:
+        return sorted(
+            path for path in folder.iterdir() if path.name.endswith(_SUFFIXES) and path.is_file()
+        )
+    except OSError as error:
+        raise FileError(f"{folder}: {error}") from error
