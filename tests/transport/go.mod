@@ -1,0 +1,3 @@
+module podrail.dev/transport
+
+go 1.22

@@ -1,0 +1,49 @@
+"""The route of the webhook: a body in, the answer of the rules out."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from flask import Flask, Response
+
+from podrail import admission, review
+from podrail.admission import Answer, Directory, Verdict
+from podrail.errors import RequestError
+from podrail_io import web
+from webhook.metrics import Metrics
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+def create(
+    directory: Callable[[], Directory], problems: Callable[[], Sequence[str]], metrics: Metrics
+) -> Flask:
+    """The WSGI application."""
+    app = web.application("podrail-webhook", problems, metrics.registry)
+
+    @app.post("/mutate")
+    def mutate() -> Response:
+        began = time.perf_counter()
+        try:
+            request = review.read(web.body())
+        except RequestError as error:
+            metrics.refused.inc()
+            return web.refuse(error.status, str(error))
+        answer = _answer(request, directory())
+        metrics.admissions.labels(answer.verdict.value).inc()
+        metrics.seconds.observe(time.perf_counter() - began)
+        if answer.verdict in {Verdict.DENIED, Verdict.FAILED}:
+            told = {"verdict": answer.verdict.value, "code": answer.code, "uid": request.uid}
+            _LOG.warning("pod not injected", extra={**told, "namespace": request.namespace})
+        return web.raw(answer.body)
+
+    return app
+
+
+def _answer(request: review.Review, directory: Directory) -> Answer:
+    try:
+        return admission.answer(request, directory)
+    except Exception:  # noqa: BLE001 - a fault of ours must not stop anybody's pod
+        _LOG.exception("admission failed", extra={"uid": request.uid})
+        return admission.failed(request.uid)
