@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from podrail import networks
 from podrail.draft import Draft
-from podrail.fabric import Network, Profile
+from podrail.fabric import Profile
 from podrail.marker import Attached
 from podrail.names import NETWORKS
 from podrail.networks import Networks, Wanted
@@ -22,37 +22,38 @@ _PATH = f"metadata.annotations['{NETWORKS}']"
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class Wish:
     """An element that the profile wants, and the rail it is."""
 
     wanted: Wanted
     rail: int | None
 
-    def spellings(self) -> Iterator[Wanted]:
-        """The element, then under other interface names for when the first ones are taken."""
-        yield self.wanted
-        stem = self.wanted.interface[: IFNAME_LENGTH - 1]
-        for letter in string.ascii_lowercase:
-            yield replace(self.wanted, interface=stem + letter)
+
+def spellings(wanted: Wanted) -> Iterator[Wanted]:
+    """The element, then under other interface names for when the first ones are taken."""
+    yield wanted
+    stem = wanted.interface[: IFNAME_LENGTH - 1]
+    for letter in string.ascii_lowercase:
+        yield replace(wanted, interface=stem + letter)
 
 
 def attach(draft: Draft) -> Draft:
     """The pod with every network of its rails in the annotation."""
-    wishes = tuple(_wishes(draft.profile, draft.demand.rails))
-    if not wishes:
+    wanted = tuple(wishes(draft.profile, draft.demand.rails))
+    if not wanted:
         return draft
     if draft.pod.spec.get("hostNetwork") is True:
         message = "a pod on the host's network has the host's devices: no networks are attached"
         return draft.noting("HostNetwork", "spec.hostNetwork", message)
     present = networks.parse(draft.pod.annotations.get(NETWORKS, ""))
-    found = _found(present, wishes, draft.pod.namespace)
+    found = _found(present, wanted, draft.pod.namespace)
     others = Counter(
         element.network(draft.pod.namespace)
         for index, element in enumerate(present.elements)
         if index not in found.values()
     )
-    missing: list[_Wish] = []
-    for number, wish in enumerate(wishes):
+    missing: list[Wish] = []
+    for number, wish in enumerate(wanted):
         if number in found:
             continue
         if others[wish.wanted.network]:
@@ -60,7 +61,7 @@ def attach(draft: Draft) -> Draft:
             draft = draft.keeping(f"networks/{wish.wanted.network}")
         else:
             missing.append(wish)
-    ours = [_attached(present, wishes[number], index) for number, index in found.items()]
+    ours = [_attached(present, wanted[number], index) for number, index in found.items()]
     complete = present.append(_named(missing, present))
     start = len(present.elements)
     ours += [_attached(complete, wish, start + number) for number, wish in enumerate(missing)]
@@ -82,12 +83,7 @@ def _written(draft: Draft, complete: Networks, ours: list[Attached]) -> Draft:
     return replace(draft, marker=marker)
 
 
-def wanted(network: Network, interface: str) -> Wanted:
-    """The element that attaches a network of the profile under an interface."""
-    return Wanted(network.namespace, network.nad, interface, network.cni_args)
-
-
-def _wishes(profile: Profile, rails: tuple[int, ...]) -> Iterator[_Wish]:
+def wishes(profile: Profile, rails: tuple[int, ...]) -> Iterator[Wish]:
     """An element for each repetition of each network of the rails.
 
     A network without a rail belongs to all of them: a pod with a part of the rails gets it in
@@ -99,32 +95,33 @@ def _wishes(profile: Profile, rails: tuple[int, ...]) -> Iterator[_Wish]:
         else:
             times = network.repeat if network.rail in rails else 0
         for interface in network.interfaces[:times]:
-            yield _Wish(wanted(network, interface), network.rail)
+            wanted = Wanted(network.namespace, network.nad, interface, network.cni_args)
+            yield Wish(wanted, network.rail)
 
 
-def _found(present: Networks, wishes: tuple[_Wish, ...], namespace: str) -> dict[int, int]:
+def _found(present: Networks, wanted: tuple[Wish, ...], namespace: str) -> dict[int, int]:
     """For each wish that the annotation has already, the position of its element."""
     found: dict[int, int] = {}
-    for number, wish in enumerate(wishes):
+    for number, wish in enumerate(wanted):
         taken = set(found.values())
         for index, element in enumerate(present.elements):
             if index in taken or element.network(namespace) != wish.wanted.network:
                 continue
-            if any(spelling.equals(element, namespace) for spelling in wish.spellings()):
+            if any(spelling.equals(element, namespace) for spelling in spellings(wish.wanted)):
                 found[number] = index
                 break
     return found
 
 
-def _named(missing: list[_Wish], present: Networks) -> tuple[Wanted, ...]:
+def _named(missing: list[Wish], present: Networks) -> tuple[Wanted, ...]:
     taken = {element.interface for element in present.elements}
     named: list[Wanted] = []
     for wish in missing:
-        free = next(one for one in wish.spellings() if one.interface not in taken)
+        free = next(one for one in spellings(wish.wanted) if one.interface not in taken)
         taken.add(free.interface)
         named.append(free)
     return tuple(named)
 
 
-def _attached(complete: Networks, wish: _Wish, index: int) -> Attached:
+def _attached(complete: Networks, wish: Wish, index: int) -> Attached:
     return Attached(index, wish.wanted.network, complete.elements[index].interface, wish.rail)

@@ -129,6 +129,15 @@ def injected(text: str | None) -> Injected | None:
     return marker if top.raw("v") == names.FORMAT_VERSION and not top.problems else None
 
 
+def placed_rails(text: str | None) -> tuple[int, ...]:
+    """The rails in a placement marker; none if it cannot be read."""
+    try:
+        top = Reader.of(json.loads(text or "{}"), names.PLACEMENT)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(rail for rail in top.items("rails", 64) if type(rail) is int)
+
+
 def _attached(part: Reader) -> Attached:
     rail = None if part.raw("rail") is None else part.integer("rail", 0, 0, 1023)
     return Attached(

@@ -2,38 +2,55 @@
 
 The official client's informer loops without a pause on errors, has no read timeout and cannot tell
 whether it is synced; a stale copy would place pods by yesterday's cluster (decision 0005). Here:
-jittered backoff, a relist on 410 only, bookmarks, a silent server noticed, `synced` and `age`.
+jittered backoff, a relist only where due, bookmarks, a silent server noticed, `synced`, `age`.
 """
 
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
-from podrail_io.kube import GONE, Api, Document, KubeError, StatusError
+from podrail_io.kube import GONE, SILENCE_SECONDS, Api, Document, Event, KubeError, StatusError
 
 _LOG: Final = logging.getLogger(__name__)
 T = TypeVar("T")
+R = TypeVar("R")
+P = ParamSpec("P")
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 30.0
 NOT_SERVED_PAUSE: Final = 60.0
 """How often a kind that the API server does not serve is asked for again."""
+CALM_SECONDS: Final = 10.0
+"""A watch that lasted so long was a good one: what failed before it no longer counts."""
+BAD_REQUEST: Final = 400
 NOT_FOUND: Final = 404
+_WORTHLESS: Final = frozenset({BAD_REQUEST, NOT_FOUND, GONE})
+"""Answers after which the version at hand leads nowhere and the list has to begin anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a reflector takes from around it: a clock that never goes back, and chance in [0, 1)."""
+    """What a reflector takes from around it; times are in seconds.
+
+    clock never goes back, chance is in [0, 1), wait returns early when the event is set, silence is
+    how long a watch may send nothing.
+    """
 
     clock: Callable[[], float]
     chance: Callable[[], float]
+    wait: Callable[[threading.Event, float], object] = threading.Event.wait
+    silence: float = SILENCE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[T]):
-    """An object that came, changed or went: before or after is None."""
+    """An object that came, changed or went: before or after is None.
+
+    One that was deleted and made again while nobody watched is a change from one to the other.
+    """
 
     key: str
     before: T | None
@@ -44,6 +61,7 @@ class Reflector(Generic[T]):
     """The objects under a list path, each as what `keep` makes of it (None: not kept).
 
     `changed` is called for every difference, in the reflector's thread, after the copy shows it.
+    An object that `keep` raises on is not kept; what either raises is logged and counted as fault.
     """
 
     def __init__(
@@ -62,11 +80,12 @@ class Reflector(Generic[T]):
         self._items: dict[str, T] = {}
         self._version = ""
         self._heard: float | None = None
-        self._failures = 0
+        self._asked = 0  # requests since the last calm watch
         self._stopping = threading.Event()
         self._news = threading.Condition()
         self.relists = 0
         self.errors = 0
+        self.faults = 0
 
     def start(self) -> None:
         """Begin in a thread of its own, which never keeps the process alive."""
@@ -102,35 +121,44 @@ class Reflector(Generic[T]):
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            try:
-                pause = self._round()
-            except Exception:  # noqa: BLE001 - the outermost loop of this thread
-                # The one place where a fault in keep or changed may end; the copy starts anew.
-                _LOG.exception("reflector failed", extra={"path": self._path})
+            pause = self._guarded(self._round)
+            if pause is None:
                 self._version = ""
                 pause = self._backoff()
-            self._stopping.wait(pause)
+            self._world.wait(self._stopping, pause)
+
+    def _guarded(self, act: Callable[P, R], *given: P.args, **named: P.kwargs) -> R | None:
+        """What act returns; None after an exception, which must not end the thread.
+
+        The one place that answers any exception: this thread has no loop further out.
+        """
+        try:
+            return act(*given, **named)
+        except Exception:  # noqa: BLE001 - keep and changed may raise anything
+            self.faults += 1
+            _LOG.exception("reflector fault", extra={"path": self._path})
+            return None
 
     def _round(self) -> float:
         """List if needed, watch until it ends, and say how long to pause."""
         try:
             if not self._version:
                 self._list()
-            heard = self._watch()
+            # A watch that ends soon is as good as an error: never ask in a tight loop.
+            return 0.0 if self._watch() else self._backoff()
         except StatusError as error:
-            if error.status == GONE:
-                self._version = ""
-            if error.status == NOT_FOUND and not self._version:
-                self._absent()
-                return NOT_SERVED_PAUSE
-            return self._failed(error)
+            return self._refused(error)
         except KubeError as error:
             return self._failed(error)
-        if heard:
-            self._failures = 0
-            return 0.0
-        # A watch that ends at once is as good as an error: never ask in a tight loop.
-        return self._backoff()
+
+    def _refused(self, error: StatusError) -> float:
+        listing = not self._version
+        if error.status in _WORTHLESS:
+            self._version = ""
+        if error.status == NOT_FOUND and listing:
+            self._absent()
+            return NOT_SERVED_PAUSE
+        return max(self._failed(error), min(error.retry_after, LONGEST_PAUSE))
 
     def _failed(self, error: KubeError) -> float:
         self.errors += 1
@@ -140,19 +168,24 @@ class Reflector(Generic[T]):
         return self._backoff()
 
     def _backoff(self) -> float:
-        """The next pause: doubled each time, up to LONGEST_PAUSE, spread over its upper half."""
-        pause = min(FIRST_PAUSE * 2**self._failures, LONGEST_PAUSE)
-        self._failures = min(self._failures + 1, 16)
+        """The next pause: doubled with each request, up to LONGEST_PAUSE, over its upper half.
+
+        By requests, not by failures: a watch that is always 410 costs a list each time, and still
+        makes no more than 10 requests in its first 30 s.
+        """
+        doublings = min(max(self._asked - 1, 0), 16)
+        pause = min(FIRST_PAUSE * 2**doublings, LONGEST_PAUSE)
         return float(pause * (0.5 + self._world.chance() / 2))
 
     def _list(self) -> None:
+        self._asked += 1
         self.relists += 1
         listed: dict[str, T] = {}
         version = ""
         for page in self._api.pages(self._path):
             version = page.resource_version
             for document in page.items:
-                if (kept := self._keep(document)) is not None:
+                if (kept := self._guarded(self._keep, document)) is not None:
                     listed[key_of(document)] = kept
         for key in self._items.keys() - listed.keys():
             self._set(key, None)
@@ -165,25 +198,35 @@ class Reflector(Generic[T]):
         """A kind that is not served (no such CRD) is synced and empty."""
         for key in list(self._items):
             self._set(key, None)
+        self._asked = 0
         self._heard = self._world.clock()
 
     def _watch(self) -> bool:
-        """Follow the watch to its end; True if the API server was heard or held it for long."""
+        """Follow the watch to its end; True if it was a calm one."""
+        self._asked += 1
         began = self._world.clock()
-        heard = False
-        for event in self._api.watch(self._path, self._version):
-            if self._stopping.is_set():
-                return True
-            self._failures, heard = 0, True
+        try:
+            events = self._api.watch(self._path, self._version, self._world.silence)
+            with closing(events):
+                for event in events:
+                    if self._stopping.is_set():
+                        return True
+                    self._take(event)
+        finally:
+            calm = self._world.clock() - began >= CALM_SECONDS
+            if calm:
+                self._asked = 1
+        if calm:
             self._heard = self._world.clock()
-            self._version = event.object["metadata"]["resourceVersion"]
-            if event.kind == "DELETED":
-                self._set(key_of(event.object), None)
-            elif event.kind != "BOOKMARK":
-                self._set(key_of(event.object), self._keep(event.object))
-        if self._world.clock() - began >= LONGEST_PAUSE:
-            self._heard, heard = self._world.clock(), True
-        return heard
+        return calm
+
+    def _take(self, event: Event) -> None:
+        if event.kind == "DELETED":
+            self._set(key_of(event.object), None)
+        elif event.kind != "BOOKMARK":
+            self._set(key_of(event.object), self._guarded(self._keep, event.object))
+        self._version = event.resource_version
+        self._heard = self._world.clock()
 
     def _set(self, key: str, kept: T | None) -> None:
         before = self._items.get(key)
@@ -195,7 +238,7 @@ class Reflector(Generic[T]):
             else:
                 self._items[key] = kept
             self._news.notify_all()
-        self._changed(Change(key, before, kept))
+        self._guarded(self._changed, Change(key, before, kept))
 
 
 def key_of(document: Document) -> str:

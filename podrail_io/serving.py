@@ -34,6 +34,11 @@ class Serving:
     """Processes. Each has caches and metrics of its own, so 1 unless measured otherwise."""
     threads: int = 64
     """A thread is held only while a request arrives and is answered; 64 slow peers cost nothing."""
+    keepalive: int = 95
+    """Seconds. Longer than the 90 s that Go's client keeps an idle connection, so that it closes and
+    never we: a POST that meets our close is not retried by kube-apiserver."""
+    graceful_timeout: int = 5
+    """Seconds that requests in flight are given after SIGTERM."""
 
 
 def serve(
@@ -42,8 +47,9 @@ def serve(
     """Serve until a signal ends it.
 
     The application is made in each worker, after the fork, so the threads it starts live there.
+    The certificates are the ones of certificates_of, for an application that reports on them.
     """
-    _Gunicorn(application, serving, certificates).run()
+    _Gunicorn(application, serving, certificates or certificates_of(serving)).run()
 
 
 class _Gunicorn(BaseApplication):  # type: ignore[misc]  # gunicorn is untyped
@@ -82,9 +88,8 @@ def options(serving: Serving, certificates: Certificates | None) -> dict[str, An
         "worker_class": "podrail_io.worker.HardenedWorker" if hardened else serving.worker_class,
         "workers": serving.workers,
         "threads": serving.threads,
-        # Longer than the 90 s that Go's client keeps an idle connection: it closes, never we.
-        "keepalive": 95,
-        "graceful_timeout": 5,
+        "keepalive": serving.keepalive,
+        "graceful_timeout": serving.graceful_timeout,
         "timeout": 30,
         "http_protocols": "h1",
         # Its socket lies in HOME, which may be unwritable.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
-import datetime
+import datetime as dt
 import http.client
 import json
 import logging
@@ -101,15 +101,15 @@ def authority(folder: Path) -> Authority:
 def _certificate(
     name: str, key: ec.EllipticCurvePrivateKey, issuer: x509.Name, days: float
 ) -> x509.CertificateBuilder:
-    now = datetime.datetime.fromtimestamp(time.time(), datetime.UTC)
+    now = dt.datetime.fromtimestamp(time.time(), dt.UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=5))
-        .not_valid_after(now + datetime.timedelta(days=days))
+        .not_valid_before(now - dt.timedelta(minutes=5))
+        .not_valid_after(now + dt.timedelta(days=days))
     )
 
 

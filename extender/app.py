@@ -1,0 +1,52 @@
+"""The routes of the extender: kube-scheduler's calls in, answers of the rules out."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from flask import Flask, Response
+
+from extender.binder import Binder
+from extender.judge import Judge
+from extender.metrics import Metrics
+from podrail import extension
+from podrail.errors import RequestError
+from podrail_io import web
+
+
+def create(
+    judge: Judge, binder: Binder, metrics: Metrics, problems: Callable[[], Sequence[str]]
+) -> Flask:
+    """The WSGI application."""
+    app = web.application("podrail-extender", problems, metrics.registry)
+
+    def answer(verb: str, make: Callable[[bytes], bytes]) -> Callable[[], Response]:
+        def handle() -> Response:
+            began = time.perf_counter()
+            try:
+                return web.raw(make(web.body()))
+            except RequestError as error:
+                return web.refuse(error.status, str(error))
+            finally:
+                metrics.seconds.labels(verb).observe(time.perf_counter() - began)
+
+        return handle
+
+    def filtered(body: bytes) -> bytes:
+        asked = extension.arguments(body)
+        metrics.stale.inc(int(judge.stale))
+        passed, refused = judge.filter(asked)
+        for reason, times in Counter(refused.values()).items():
+            metrics.misfits.labels(reason.name.lower()).inc(times)
+        return extension.filtered(passed, refused)
+
+    def prioritized(body: bytes) -> bytes:
+        asked = extension.arguments(body)
+        return extension.priorities(asked.nodes, judge.prioritize(asked))
+
+    def bound(body: bytes) -> bytes:
+        return extension.bound(binder.bind(extension.bind(body)))
+
+    for verb, make in (("filter", filtered), ("prioritize", prioritized), ("bind", bound)):
+        app.add_url_rule(f"/{verb}", verb, answer(verb, make), methods=["POST"])
+    return app

@@ -1,0 +1,71 @@
+"""Filter and prioritize over names: pure reads of the cluster's view, one verdict a topology."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from extender.binder import gpu_resources
+from extender.cluster import Cluster
+from podrail import placement
+from podrail.extension import Arguments
+from podrail.fabric import Profile
+from podrail.placement import Misfit, Wish
+from podrail.topology import Topology
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Answers kube-scheduler's two questions."""
+
+    cluster: Cluster
+    profiles: Callable[[], Mapping[str, Profile]]
+    stale_seconds: float
+
+    @property
+    def stale(self) -> bool:
+        """True if the view is too old to judge by."""
+        return self.cluster.age() > self.stale_seconds
+
+    def filter(self, asked: Arguments) -> tuple[list[str], dict[str, Misfit]]:
+        """The nodes that the pod may run on, and why not for each of the others."""
+        wish = self._wish(asked)
+        if wish is None:
+            return list(asked.nodes), {}
+        verdicts = self._each(asked.nodes, lambda topology: placement.judge(topology, wish))
+        refused = {
+            node: verdict
+            for node, verdict in zip(asked.nodes, verdicts, strict=True)
+            if verdict is not None
+        }
+        return [node for node in asked.nodes if node not in refused], refused
+
+    def prioritize(self, asked: Arguments) -> list[int]:
+        """A score for each node, in the order of the names."""
+        wish = self._wish(asked)
+        if wish is None:
+            return [0] * len(asked.nodes)
+        return placement.points(
+            self._each(asked.nodes, lambda topology: placement.value(topology, wish))
+        )
+
+    def _wish(self, asked: Arguments) -> Wish | None:
+        if self.stale:
+            return None
+        return placement.wish(asked.pod, gpu_resources(self.profiles()))
+
+    def _each(self, nodes: Sequence[str], verdict: Callable[[Topology], T]) -> list[T | None]:
+        """The verdict for each node; None where nothing is known. Shapes share one object."""
+        made: dict[int, T] = {}
+        found: list[T | None] = []
+        for name in nodes:
+            node = self.cluster.nodes.get(name)
+            topology = None if node is None else node.topology
+            if topology is None:
+                found.append(None)
+                continue
+            if id(topology) not in made:
+                made[id(topology)] = verdict(topology)
+            found.append(made[id(topology)])
+        return found

@@ -1,0 +1,61 @@
+"""What the extender is told at its start, by environment variables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from podrail_io import serving
+from podrail_io.environ import Environ
+from podrail_io.serving import Serving
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The extender's settings."""
+
+    serving: Serving
+    """PODRAIL_LISTEN (127.0.0.1:8888: it runs beside kube-scheduler, in the same pod),
+    PODRAIL_WORKER_CLASS (hardened), PODRAIL_THREADS (16). One process: two ledgers double-book."""
+    profiles: Path | None
+    """PODRAIL_PROFILES: a folder of FabricProfiles beside the shipped ones."""
+    shapes: Path | None
+    """PODRAIL_SHAPES: a folder of machine types beside the shipped catalog, in its format."""
+    kubeconfig: Path | None
+    """PODRAIL_KUBECONFIG: how to reach the API server from outside; else the service account."""
+    server: str
+    """PODRAIL_SERVER: the URL of an API server that wants no authentication (the demo's)."""
+    scheduler: str
+    """PODRAIL_SCHEDULER (podrail): pods of another schedulerName are bound without a change; empty
+    means that every pod that comes is ours (`extend-existing`)."""
+    stale_seconds: int
+    """PODRAIL_STALE_SECONDS (300): with an older view every node passes and scores the same."""
+    hold_seconds: int
+    """PODRAIL_HOLD_SECONDS (60): how long rails are held for a pod whose bind the watch has not
+    shown; the scheduler's own assumption lasts as long as the bind does."""
+    log_level: str
+    """PODRAIL_LOG_LEVEL: debug, info, warning or error."""
+
+    @classmethod
+    def from_environ(cls, variables: Mapping[str, str]) -> "Settings":
+        """The settings in the variables.
+
+        Raises:
+            SettingsError: every variable that is wrong.
+        """
+        read = Environ(variables, "PODRAIL_")
+        host, port = read.address("LISTEN", "127.0.0.1:8888")
+        worker = read.choice("WORKER_CLASS", serving.HARDENED, serving.WORKER_CLASSES)
+        threads = read.integer("THREADS", 16, 1, 256)
+        settings = cls(
+            serving=Serving(host, port, worker_class=worker, threads=threads),
+            profiles=read.folder("PROFILES"),
+            shapes=read.folder("SHAPES"),
+            kubeconfig=read.file("KUBECONFIG"),
+            server=read.text("SERVER"),
+            scheduler=variables.get("PODRAIL_SCHEDULER", "podrail"),
+            stale_seconds=read.integer("STALE_SECONDS", 300, 1, 86_400),
+            hold_seconds=read.integer("HOLD_SECONDS", 60, 1, 3600),
+            log_level=read.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")),
+        )
+        read.done()
+        return settings

@@ -1,0 +1,106 @@
+"""The wire of scheduler extenders: Go's field names, integers for scores, names for nodes.
+
+k8s.io/kube-scheduler v0.36 extender/v1 has no JSON tags. A score of 7.0 makes kube-scheduler drop
+the whole reply in silence; a reply without NodeNames and Nodes means that no node is feasible.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from podrail import document
+from podrail.errors import RequestError
+from podrail.reading import shown
+
+MOST_NODES: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """A pod, and the names of the nodes that are left for it."""
+
+    pod: Mapping[str, Any]
+    nodes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """The pod to bind, and where."""
+
+    name: str
+    namespace: str
+    uid: str
+    node: str
+
+
+def arguments(body: bytes) -> Arguments:
+    """ExtenderArgs, in the form with names (nodeCacheCapable) or with whole nodes.
+
+    Raises:
+        RequestError: not ExtenderArgs.
+    """
+    top = _object(document.read(body), "body")
+    pod = _object(top.get("Pod"), "Pod")
+    for key in ("metadata", "spec"):
+        _object(pod.get(key), f"Pod.{key}")
+    nodes = top.get("NodeNames")
+    if nodes is None and isinstance(top.get("Nodes"), dict):
+        nodes = [_name(node) for node in top["Nodes"].get("items") or ()]
+    if not isinstance(nodes, list) or len(nodes) > MOST_NODES:
+        raise RequestError(f"NodeNames: expected a list of names, got {shown(nodes)}")
+    if any(type(node) is not str for node in nodes):
+        raise RequestError("NodeNames: expected names only")
+    return Arguments(pod, nodes)
+
+
+def bind(body: bytes) -> Bind:
+    """ExtenderBindingArgs.
+
+    Raises:
+        RequestError: not ExtenderBindingArgs.
+    """
+    top = _object(document.read(body), "body")
+    fields = [top.get(key) for key in ("PodName", "PodNamespace", "PodUID", "Node")]
+    if not all(isinstance(field, str) and field for field in fields):
+        raise RequestError("expected PodName, PodNamespace, PodUID and Node")
+    return Bind(*fields)
+
+
+def filtered(passed: Sequence[str], refused: Mapping[str, str]) -> bytes:
+    """ExtenderFilterResult; every refusal is one that preemption cannot help."""
+    return _bytes(
+        {
+            "NodeNames": passed,
+            "FailedNodes": {},
+            "FailedAndUnresolvableNodes": refused,
+            "Error": "",
+        }
+    )
+
+
+def priorities(nodes: Iterable[str], scores: Iterable[int]) -> bytes:
+    """HostPriorityList."""
+    return _bytes(
+        [{"Host": node, "Score": score} for node, score in zip(nodes, scores, strict=True)]
+    )
+
+
+def bound(error: str = "") -> bytes:
+    """ExtenderBindingResult."""
+    return _bytes({"Error": error})
+
+
+def _object(value: object, path: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise RequestError(f"{path}: expected an object, got {shown(value)}")
+    return value
+
+
+def _name(node: object) -> object:
+    metadata = node.get("metadata") if isinstance(node, dict) else None
+    return metadata.get("name") if isinstance(metadata, dict) else None
+
+
+def _bytes(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
