@@ -1,10 +1,11 @@
 """The routes of the extender: kube-scheduler's calls in, answers of the rules out."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from flask import Flask, Response
+from prometheus_client import Histogram
 
 from extender.binder import Binder
 from extender.judge import Judge
@@ -19,18 +20,6 @@ def create(
 ) -> Flask:
     """The WSGI application."""
     app = web.application("podrail-extender", problems, metrics.registry)
-
-    def answer(verb: str, make: Callable[[bytes], bytes]) -> Callable[[], Response]:
-        def handle() -> Response:
-            began = time.perf_counter()
-            try:
-                return web.raw(make(web.body()))
-            except RequestError as error:
-                return web.refuse(error.status, str(error))
-            finally:
-                metrics.seconds.labels(verb).observe(time.perf_counter() - began)
-
-        return handle
 
     def filtered(body: bytes) -> bytes:
         asked = extension.arguments(body)
@@ -48,5 +37,14 @@ def create(
         return extension.bound(binder.bind(extension.bind(body)))
 
     for verb, make in (("filter", filtered), ("prioritize", prioritized), ("bind", bound)):
-        app.add_url_rule(f"/{verb}", verb, answer(verb, make), methods=["POST"])
+        view = partial(_answer, metrics.seconds.labels(verb), make)
+        app.add_url_rule(f"/{verb}", verb, view, methods=["POST"])
     return app
+
+
+def _answer(seconds: Histogram, make: Callable[[bytes], bytes]) -> Response:
+    with seconds.time():
+        try:
+            return web.raw(make(web.body()))
+        except RequestError as error:
+            return web.refuse(error.status, str(error))

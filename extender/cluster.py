@@ -84,7 +84,7 @@ class Cluster:
 
 
 def known(document: dict[str, Any]) -> Known | None:
-    """What is kept of a pod; None for those without an injected marker and those that have ended."""
+    """What is kept of a pod; None for those without an injected marker and those that ended."""
     metadata, spec = document["metadata"], document.get("spec") or {}
     annotations = metadata.get("annotations") or {}
     if names.INJECTED not in annotations or (document.get("status") or {}).get("phase") in _ENDED:

@@ -67,8 +67,8 @@ def _application(
         return fabrics.value.profiles
 
     def problems() -> Sequence[str]:
-        views = {"nodes": cluster.nodes, "pods": cluster.pods}
-        missing = [f"{name} are not synced" for name, view in views.items() if not view.synced]
+        views = (("nodes", cluster.nodes.synced), ("pods", cluster.pods.synced))
+        missing = [f"{name} are not synced" for name, synced in views if not synced]
         old = cluster.age() > settings.stale_seconds
         return missing or (["the view of the cluster is too old"] if old else [])
 

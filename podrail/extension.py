@@ -5,6 +5,7 @@ the whole reply in silence; a reply without NodeNames and Nodes means that no no
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +15,8 @@ from podrail.errors import RequestError
 from podrail.reading import shown
 
 MOST_NODES: Final = 100_000
+# Names go into a URL; a UID has the same letters.
+_NAME: Final = re.compile(r"[a-z0-9][-a-z0-9.]{0,252}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,9 @@ def bind(body: bytes) -> Bind:
         RequestError: not ExtenderBindingArgs.
     """
     top = _object(document.read(body), "body")
-    fields = [top.get(key) for key in ("PodName", "PodNamespace", "PodUID", "Node")]
-    if not all(isinstance(field, str) and field for field in fields):
-        raise RequestError("expected PodName, PodNamespace, PodUID and Node")
-    return Bind(*fields)
+    return Bind(
+        _text(top, "PodName"), _text(top, "PodNamespace"), _text(top, "PodUID"), _text(top, "Node")
+    )
 
 
 def filtered(passed: Sequence[str], refused: Mapping[str, str]) -> bytes:
@@ -94,6 +96,13 @@ def bound(error: str = "") -> bytes:
 def _object(value: object, path: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise RequestError(f"{path}: expected an object, got {shown(value)}")
+    return value
+
+
+def _text(top: Mapping[str, Any], key: str) -> str:
+    value = top.get(key)
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise RequestError(f"{key}: expected a name, got {shown(value)}")
     return value
 
 

@@ -43,11 +43,9 @@ class Ledger:
 
     def expire(self, now: float) -> None:
         """Forget the holds whose time is over."""
-        over = [
-            uid for uid, use in self._uses.items() if use.until is not None and use.until <= now
-        ]
-        for uid in over:
-            del self._uses[uid]
+        for uid, use in list(self._uses.items()):
+            if use.until is not None and use.until <= now:
+                del self._uses[uid]
 
     def used(self, node: str, apart_from: str, now: float) -> Counter[int]:
         """How many pods use each rail of a node, not counting one pod."""

@@ -2,99 +2,149 @@
 
 The stock worker reads a connection in a pool thread from its first byte on, without a timeout.
 Go's client finishes TLS handshakes of spare connections and leaves them silent, so an ordinary
-burst of kube-apiserver takes every thread for good. Here a thread is given to a connection only
-while a request arrives and is answered, and never for longer than REQUEST_SECONDS: accepting, the
-TLS handshake and silence are the poller's affair. Closing never lingers on the main loop either.
+burst of kube-apiserver takes every thread for good. Here the poller shakes hands, waits and
+receives; a thread is given only to a request that has arrived, and it writes against a deadline.
 """
 
 import contextlib
+import json
+import math
 import selectors
 import socket
-import ssl
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
-from gunicorn import http, util
+from gunicorn import http
+from gunicorn.http import errors
 from gunicorn.sock import ssl_context
-from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
+from gunicorn.workers.gthread import ThreadWorker
+
+from podrail_io.connection import Connection, HeadTooLongError, Stage
 
 HANDSHAKE_SECONDS: Final = 8.0
-"""From accepting to the end of the handshake."""
+"""From accepting to the end of the handshake; Go's client gives up after 10 s."""
 REQUEST_SECONDS: Final = 8.0
-"""From a request's first byte to the end of its answer; the API server waits 3 s."""
-LINGER_SECONDS: Final = 0.5
+"""From a request's first byte to its last, and again from there to the end of its answer."""
+LINGER_SECONDS: Final = 2.0
 """How long a closed connection is drained, so that the peer reads the answer before a reset."""
+SWEEP_SECONDS: Final = 0.25
+"""How often deadlines are looked at."""
+MOST_QUEUED: Final = 200
+"""Requests that may wait for a thread; further ones are answered 429, which client-go retries."""
+MOST_BUFFERED: Final = 64 * 1024 * 1024
+"""Bytes of requests that have not arrived whole, together; beyond it the largest is cut."""
+
+# Which refusals of gunicorn's parser are not a plain 400.
+_STATUSES: Final = (
+    (errors.InvalidResponseHeader, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.InvalidResponseHeaderName, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.LimitRequestLine, HTTPStatus.REQUEST_URI_TOO_LONG),
+    (errors.LimitRequestHeaders, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE),
+    (errors.UnsupportedTransferCoding, HTTPStatus.NOT_IMPLEMENTED),
+    (errors.ExpectationFailed, HTTPStatus.EXPECTATION_FAILED),
+    (errors.ParseException, HTTPStatus.BAD_REQUEST),
+)
 
 
 class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
-    """gthread with the poller in front of the pool."""
+    """gthread with all waiting in the poller."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._busy: dict[TConn, float] = {}
-        self._closers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="closer")
+        self._polled: dict[Connection, None] = {}
+        self._busy: dict[Connection, float] = {}
+        self._inside = 0
+        self._next_sweep = 0.0
+        self._last_deadline = math.inf
 
     def accept(self, listener: socket.socket) -> None:
-        """Take a connection and wait for it to speak, in the poller."""
+        """Take a connection and wait for it to speak."""
         try:
-            client, address = listener.accept()
+            sock, client = listener.accept()
         except OSError:
-            # Gone before it was accepted; gunicorn itself would let EMFILE end the worker.
+            # Gone before it was accepted, or no descriptor is free until another connection ends.
             return
-        connection = TConn(self.cfg, client, address, listener.getsockname())
         try:
+            sock.setblocking(False)
             if self.cfg.is_ssl:
-                connection.sock = ssl_context(self.cfg).wrap_socket(
-                    client, server_side=True, do_handshake_on_connect=False
+                sock = ssl_context(self.cfg).wrap_socket(
+                    sock, server_side=True, do_handshake_on_connect=False
                 )
+            connection = Connection(sock, client, listener.getsockname())
         except OSError:
-            client.close()
+            sock.close()
             return
         self.nr_conns += 1
-        self._wait(connection, HANDSHAKE_SECONDS)
+        connection.parser = http.get_parser(self.cfg, sock, client)
+        if self.cfg.is_ssl:
+            self._park(connection, Stage.SHAKING, HANDSHAKE_SECONDS)
+        else:
+            self._park(connection, Stage.SILENT, self.cfg.keepalive)
+        self._make_room()
 
-    def _wait(self, connection: TConn, seconds: float) -> None:
-        connection.timeout = time.monotonic() + seconds
-        self.pending_conns.append(connection)
-        ready = partial(self.on_pending_socket_readable, connection)
-        self.poller.register(connection.sock, selectors.EVENT_READ, ready)
+    def _make_room(self) -> None:
+        """At the limit the longest silent connection goes, so that silence cannot stop accepting."""
+        if self.nr_conns >= self.worker_connections:
+            silent = (one for one in self._polled if one.stage is Stage.SILENT)
+            for connection in [next(silent, None)]:
+                if connection is not None:
+                    self._drop(connection)
 
-    def on_pending_socket_readable(self, conn: TConn, client: socket.socket) -> None:
-        """Go on with the handshake; once it is done, hand a connection that speaks to the pool."""
-        if self.cfg.is_ssl and not conn.initialized:
-            try:
-                conn.sock.do_handshake()
-            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                return
-            except OSError:
-                self._drop(conn)
-                return
-            self._speak(conn)
-            conn.timeout = time.monotonic() + self.cfg.keepalive
-            if not conn.sock.pending():
-                return
-        self.poller.unregister(client)
-        self.pending_conns.remove(conn)
-        self._speak(conn)
-        conn.data_ready = True
-        self.enqueue_req(conn)
+    def _park(self, connection: Connection, stage: Stage, seconds: float) -> None:
+        connection.stage = stage
+        connection.deadline = min(time.monotonic() + seconds, self._last_deadline)
+        if connection not in self._polled:
+            self._polled[connection] = None
+            ready = partial(self._ready, connection)
+            self.poller.register(connection.sock, selectors.EVENT_READ, ready)
 
-    def _speak(self, connection: TConn) -> None:
-        """Prepare the connection for HTTP/1, as TConn.init does after its blocking handshake."""
-        if not connection.initialized:
-            connection.initialized = True
-            connection.parser = http.get_parser(self.cfg, connection.sock, connection.client)
-
-    def _drop(self, connection: TConn) -> None:
+    def _unpark(self, connection: Connection) -> None:
+        self._polled.pop(connection, None)
         with contextlib.suppress(OSError, KeyError, ValueError):
             self.poller.unregister(connection.sock)
-        self.pending_conns.remove(connection)
-        self.nr_conns -= 1
-        connection.close()
 
-    def handle(self, conn: TConn) -> object:
+    def _drop(self, connection: Connection) -> None:
+        self._unpark(connection)
+        connection.sock.close()
+        self.nr_conns -= 1
+
+    def _ready(self, connection: Connection, _socket: object) -> None:
+        """Go on with a connection that has something to read."""
+        try:
+            if connection.stage is Stage.SHAKING:
+                if connection.shake():
+                    self._park(connection, Stage.SILENT, self.cfg.keepalive)
+            elif connection.stage is Stage.LINGERING:
+                connection.discard()
+            else:
+                self._arrive(connection, whole=connection.receive())
+        except HeadTooLongError:
+            self._refuse(connection, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        except (OSError, EOFError):
+            self._drop(connection)
+
+    def _arrive(self, connection: Connection, *, whole: bool) -> None:
+        """Hand a whole request to the pool; wait on for the rest of another."""
+        if whole and self._inside >= self.cfg.threads + MOST_QUEUED:
+            self._refuse(connection, HTTPStatus.TOO_MANY_REQUESTS)
+        elif whole:
+            self._unpark(connection)
+            connection.parser.unreader.unread(connection.take())
+            self._inside += 1
+            self.enqueue_req(connection)
+        elif len(connection):
+            if connection.stage is Stage.SILENT:
+                self._park(connection, Stage.ARRIVING, REQUEST_SECONDS)
+            self._bound_memory()
+
+    def _bound_memory(self) -> None:
+        if sum(len(one) for one in self._polled) > MOST_BUFFERED:
+            self._drop(max(self._polled, key=len))
+
+    def handle(self, conn: Connection) -> object:
         """Answer a request in a pool thread, on the clock."""
         self._busy[conn] = time.monotonic() + REQUEST_SECONDS
         try:
@@ -102,35 +152,79 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
         finally:
             self._busy.pop(conn, None)
 
-    def murder_pending(self) -> None:
-        """Cut what is overdue: the silent, and requests that take too long to arrive."""
-        now = time.monotonic()
-        for connection in [one for one in self.pending_conns if one.timeout <= now]:
+    def handle_request(self, req: Any, conn: Connection) -> object:
+        """Answer; a body that was not waited for is never drained, so its connection ends."""
+        if not conn.whole:
+            req.force_close()
+        return super().handle_request(req, conn)
+
+    def finish_request(self, conn: Connection, fs: "Future[object]") -> None:
+        """On the main loop again: wait for the next request, or close."""
+        self._inside -= 1
+        if fs.cancelled() or fs.exception() is not None or not fs.result():
+            self._linger(conn)
+            return
+        conn.sock.setblocking(False)
+        ahead = conn.parser.unreader.take_buffered()
+        self._park(conn, Stage.SILENT, self.cfg.keepalive)
+        try:
+            self._arrive(conn, whole=conn.add(ahead))
+        except (HeadTooLongError, OSError):
+            self._drop(conn)
+
+    def _refuse(self, connection: Connection, status: HTTPStatus) -> None:
+        # Not waited for: a peer whose window is full does without the reason.
+        with contextlib.suppress(OSError):
+            connection.sock.send(refusal(status))
+        self._linger(connection)
+
+    def _linger(self, connection: Connection) -> None:
+        try:
+            connection.half_close()
+            self._park(connection, Stage.LINGERING, LINGER_SECONDS)
+        except (OSError, ValueError):
             self._drop(connection)
-        for connection, deadline in list(self._busy.items()):
+
+    def murder_pending(self) -> None:
+        """Cut what is overdue; the main loop calls this after every round, each second at least."""
+        now = time.monotonic()
+        if now < self._next_sweep:
+            return
+        self._next_sweep = now + SWEEP_SECONDS
+        for connection in [one for one in self._polled if one.deadline <= now]:
+            self._drop(connection)
+        for connection, deadline in self._busy.copy().items():
             if deadline <= now:
-                # Below TLS: wakes the thread that reads, which then finds the peer gone.
+                # Below TLS, and only a shutdown: the thread wakes up and finds the peer gone.
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
-    def finish_request(self, conn: TConn, fs: "Future[object]") -> None:
-        """Keep the connection for its next request, or close it away from the main loop."""
-        if not fs.cancelled() and fs.exception() is None and fs.result():
-            super().finish_request(conn, fs)
-        else:
-            self._closers.submit(self._close, conn)
-
-    def _close(self, connection: TConn) -> None:
-        with contextlib.suppress(OSError):
-            connection.sock.setblocking(True)
-            util.close_graceful(connection.sock, timeout=LINGER_SECONDS)
-        self.method_queue.defer(self._forget)
-
-    def _forget(self) -> None:
-        self.nr_conns -= 1
-
     def _cap_keepalive(self, deadline: float) -> None:
-        """At the stop, silent connections end as soon as kept ones do."""
-        super()._cap_keepalive(deadline)
-        for connection in self.pending_conns:
-            connection.timeout = min(connection.timeout, time.monotonic() + STOP_KEEPALIVE_LINGER)
+        """At the stop nothing that waits for a peer outlives this deadline."""
+        self._last_deadline = deadline
+        for connection in self._polled:
+            connection.deadline = min(connection.deadline, deadline)
+
+    def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
+        """Answer what gunicorn could not parse, or what the application raised, in JSON."""
+        matches = (status for kind, status in _STATUSES if isinstance(exc, kind))
+        status = next(matches, HTTPStatus.INTERNAL_SERVER_ERROR)
+        if status is HTTPStatus.INTERNAL_SERVER_ERROR:
+            uri = getattr(req, "uri", "unread")
+            self.log.error("request failed", exc_info=exc, extra={"uri": uri})
+        else:
+            kind = type(exc).__name__
+            self.log.warning("request refused", extra={"peer": addr and addr[0], "problem": kind})
+        with contextlib.suppress(OSError):
+            client.sendall(refusal(status))
+
+
+def refusal(status: HTTPStatus) -> bytes:
+    """An answer that ends its connection; one for overload asks for another try after a second."""
+    body = json.dumps({"error": status.phrase}).encode()
+    retry = "Retry-After: 1\r\n" if status is HTTPStatus.TOO_MANY_REQUESTS else ""
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\n{retry}"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
