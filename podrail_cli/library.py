@@ -1,17 +1,25 @@
-"""The profiles that the command knows: the shipped ones, and files that the user names."""
+"""What the command knows without a cluster: shipped profiles and shapes, and files it is given."""
 
+from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
+from typing import Any, Final
 
-from podrail import profiles
+from podrail import catalog, profiles
 from podrail.errors import MalformedError, Problem
 from podrail.fabric import Profile
 from podrail.profiles import Loaded
+from podrail.topology import Topology
+from podrail_cli import output
 from podrail_io import files
+from podrail_io.files import Placed
+
+_PROFILES: Final = "data/profiles"
 
 
 def shipped() -> Loaded:
     """The profiles of this package."""
-    return profiles.load(files.package_documents("podrail", "data/profiles"))
+    return _loaded(list(files.package_documents("podrail", _PROFILES)))
 
 
 def named(choice: str) -> Profile:
@@ -19,6 +27,7 @@ def named(choice: str) -> Profile:
 
     Raises:
         MalformedError: no such profile, or a file whose profile is wrong.
+        FileError: a file that cannot be read.
     """
     known = shipped().profiles
     if choice in known:
@@ -27,10 +36,52 @@ def named(choice: str) -> Profile:
     if not path.is_file():
         message = f"neither a file nor a shipped profile; those are {', '.join(sorted(known))}"
         raise MalformedError("--profile", [Problem(choice, message)])
-    loaded = profiles.load(files.yaml_documents(path))
+    loaded = _loaded(files.file_documents(path))
     if loaded.problems:
         raise MalformedError(str(path), loaded.problems)
     if len(loaded.profiles) != 1:
         message = f"expected one FabricProfile, got {len(loaded.profiles)}"
         raise MalformedError(str(path), [Problem(choice, message)])
     return next(iter(loaded.profiles.values()))
+
+
+def gpu_resources(extra: Profile | None) -> tuple[str, ...]:
+    """The names under which GPUs are asked for in the shipped fabrics and one more."""
+    fabrics = [*shipped().profiles.values(), *([extra] if extra else [])]
+    return tuple(sorted({name for fabric in fabrics for name in fabric.gpu_resources}))
+
+
+def shapes(folder: Path | None) -> Mapping[str, Topology]:
+    """The shipped machine types and those of a folder.
+
+    Raises:
+        MalformedError, FileError: something in the folder is wrong.
+    """
+    own = [] if folder is None else files.folder_documents(folder)
+    shipped_shapes = files.package_documents("podrail", "data/shapes")
+    return catalog.read([(one.place, one.document) for one in (*shipped_shapes, *own)])
+
+
+def documents() -> Mapping[str, Any]:
+    """The shipped FabricProfile documents by name."""
+    found = [one.document for one in files.package_documents("podrail", _PROFILES)]
+    return {one["metadata"]["name"]: one for one in found}
+
+
+def text(name: str) -> str:
+    """A shipped profile as its file has it, comments and all."""
+    path = resources.files("podrail") / _PROFILES / f"{name}.yaml"
+    return path.read_text(encoding="utf-8")
+
+
+def table() -> str:
+    """The shipped profiles as a table for people."""
+    rows = [
+        (one.name, one.attachment.value, str(one.rails.count), one.verified.value, one.description)
+        for one in sorted(shipped().profiles.values(), key=lambda one: one.name)
+    ]
+    return output.table(("PROFILE", "ATTACHMENT", "RAILS", "VERIFIED", "DESCRIPTION"), rows)
+
+
+def _loaded(found: list[Placed]) -> Loaded:
+    return profiles.load([(one.place, one.document) for one in found])

@@ -1,4 +1,4 @@
-"""One client connection while no thread serves it: its handshake, its silence, its arriving request.
+"""One client connection while no thread serves it: handshake, silence, an arriving request.
 
 Nothing here blocks, and nothing is judged: a request is sized up only to know when all of it has
 arrived, and gunicorn's parser then reads the same bytes from the start and refuses what it must.
@@ -61,17 +61,16 @@ class Connection:
     def init(self) -> None:
         """Nothing: the handshake is over before a thread is given."""
 
-    def __len__(self) -> int:
+    @property
+    def held(self) -> int:
+        """The bytes in memory of a request that has not been handed over."""
         return len(self._received)
-
-    def __bool__(self) -> bool:
-        return True
 
     def shake(self) -> bool:
         """Go on with the TLS handshake and tell whether it is over; OSError if it failed."""
-        assert isinstance(self.sock, ssl.SSLSocket)  # noqa: S101 - only such connections shake hands
         try:
-            self.sock.do_handshake()
+            if isinstance(self.sock, ssl.SSLSocket):
+                self.sock.do_handshake()
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return False
         return True

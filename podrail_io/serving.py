@@ -33,10 +33,10 @@ class Serving:
     workers: int = 1
     """Processes. Each has caches and metrics of its own, so 1 unless measured otherwise."""
     threads: int = 64
-    """A thread is held only while a request arrives and is answered; 64 slow peers cost nothing."""
+    """Requests answered at once; a thread is held only by a request that has arrived whole."""
     keepalive: int = 95
-    """Seconds. Longer than the 90 s that Go's client keeps an idle connection, so that it closes and
-    never we: a POST that meets our close is not retried by kube-apiserver."""
+    """Seconds. Longer than the 90 s that Go's client keeps an idle connection, so that it closes
+    and never we: kube-apiserver does not retry a POST that meets our close."""
     graceful_timeout: int = 5
     """Seconds that requests in flight are given after SIGTERM."""
 

@@ -29,6 +29,7 @@ class Certificates:
         self._clock = clock
         self._lock = threading.Lock()
         self._signature = self._look()
+        self._refused: _Signature | None = None
         self._context = self._load()
         self._not_after = self._expiry()
         self._looked = clock()
@@ -37,6 +38,7 @@ class Certificates:
     @property
     def not_after(self) -> float:
         """When the served certificate expires, in seconds since the epoch."""
+        self.context()
         return self._not_after
 
     def context(self) -> ssl.SSLContext:
@@ -48,29 +50,47 @@ class Certificates:
             return self._context
 
     def _refresh(self) -> None:
+        signature = self._look()
+        if signature == self._signature:
+            return
         try:
-            signature = self._look()
-            if signature == self._signature:
-                return
-            # Noted before the load, so that a bad pair is complained about once.
-            self._signature = signature
             self._context, self._not_after = self._load(), self._expiry()
-            _LOG.info("certificate reloaded", extra={"not_after": self._not_after})
         except (OSError, ValueError) as error:
-            self.reload_errors += 1
-            _LOG.warning("certificate not reloaded", extra={"problem": str(error)})
+            # Tried again at each look, but counted and told once for each state of the files.
+            if signature != self._refused:
+                self._refused = signature
+                self.reload_errors += 1
+                _LOG.warning("certificate not reloaded", extra={"problem": str(error)})
+            return
+        self._signature, self._refused = signature, None
+        _LOG.info("certificate reloaded", extra={"not_after": self._not_after})
 
     def _look(self) -> _Signature:
-        statuses = [path.stat() for path in self._files]
-        return tuple((one.st_mtime_ns, one.st_ino, one.st_size) for one in statuses)
+        return tuple(_state(path) for path in self._files)
 
     def _load(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
-        context.load_cert_chain(*self._files)
+        # An empty password: without one OpenSSL would ask the terminal for an encrypted key's.
+        context.load_cert_chain(*self._files, password="")
+        # A server that keeps its first context (gunicorn's gevent worker) gets the newest here.
+        context.sni_callback = self._newest
         return context
+
+    def _newest(
+        self, connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _old: ssl.SSLContext
+    ) -> None:
+        connection.context = self.context()
 
     def _expiry(self) -> float:
         leaf = x509.load_pem_x509_certificate(self._files[0].read_bytes())
         return leaf.not_valid_after_utc.timestamp()
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    return (status.st_mtime_ns, status.st_ino, status.st_size)

@@ -16,6 +16,7 @@ MOST_BYTES: Final = 8 * 1024 * 1024
 """The API server takes 3 MiB; a review holds the object once or twice and an envelope."""
 MOST_MESSAGE: Final = 500
 JSON: Final = "application/json"
+_KEPT: Final = frozenset({"Allow", "Location"})
 
 
 def application(
@@ -78,7 +79,10 @@ def _metrics(registry: CollectorRegistry) -> Response:
 
 
 def _http_error(error: HTTPException) -> Response:
-    return refuse(error.code or 500, f"{error.name}: {error.description}")
+    refusal = refuse(error.code or 500, f"{error.name}: {error.description}")
+    # What belongs to the status: Allow, Location.
+    refusal.headers.extend((name, value) for name, value in error.get_headers() if name in _KEPT)
+    return refusal
 
 
 def _our_error(error: Exception) -> Response:

@@ -11,11 +11,11 @@ import json
 import math
 import selectors
 import socket
+import ssl
 import time
-from concurrent.futures import Future
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gunicorn import http
 from gunicorn.http import errors
@@ -23,6 +23,9 @@ from gunicorn.sock import ssl_context
 from gunicorn.workers.gthread import ThreadWorker
 
 from podrail_io.connection import Connection, HeadTooLongError, Stage
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 HANDSHAKE_SECONDS: Final = 8.0
 """From accepting to the end of the handshake; Go's client gives up after 10 s."""
@@ -46,6 +49,7 @@ _STATUSES: Final = (
     (errors.UnsupportedTransferCoding, HTTPStatus.NOT_IMPLEMENTED),
     (errors.ExpectationFailed, HTTPStatus.EXPECTATION_FAILED),
     (errors.ParseException, HTTPStatus.BAD_REQUEST),
+    (ssl.SSLError, HTTPStatus.BAD_REQUEST),
 )
 
 
@@ -86,12 +90,11 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
         self._make_room()
 
     def _make_room(self) -> None:
-        """At the limit the longest silent connection goes, so that silence cannot stop accepting."""
+        """At the limit the oldest silent connection goes: silence must not stop the accepting."""
         if self.nr_conns >= self.worker_connections:
-            silent = (one for one in self._polled if one.stage is Stage.SILENT)
-            for connection in [next(silent, None)]:
-                if connection is not None:
-                    self._drop(connection)
+            silent = [one for one in self._polled if one.stage is Stage.SILENT]
+            for connection in silent[:1]:
+                self._drop(connection)
 
     def _park(self, connection: Connection, stage: Stage, seconds: float) -> None:
         connection.stage = stage
@@ -113,6 +116,9 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
 
     def _ready(self, connection: Connection, _socket: object) -> None:
         """Go on with a connection that has something to read."""
+        if connection not in self._polled:
+            # Dropped by another connection's turn in the same round of events.
+            return
         try:
             if connection.stage is Stage.SHAKING:
                 if connection.shake():
@@ -135,14 +141,14 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
             connection.parser.unreader.unread(connection.take())
             self._inside += 1
             self.enqueue_req(connection)
-        elif len(connection):
+        elif connection.held:
             if connection.stage is Stage.SILENT:
                 self._park(connection, Stage.ARRIVING, REQUEST_SECONDS)
             self._bound_memory()
 
     def _bound_memory(self) -> None:
-        if sum(len(one) for one in self._polled) > MOST_BUFFERED:
-            self._drop(max(self._polled, key=len))
+        if sum(one.held for one in self._polled) > MOST_BUFFERED:
+            self._drop(max(self._polled, key=lambda one: one.held))
 
     def handle(self, conn: Connection) -> object:
         """Answer a request in a pool thread, on the clock."""

@@ -1,0 +1,188 @@
+"""The podrail command. Exit status: 0 done, 1 a pod was refused or nothing fits, 2 wrong input."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from podrail import placement
+from podrail.errors import MalformedError, PodError
+from podrail_cli import demo, inject, library, output, rank
+from podrail_cli.inject import Entry
+from podrail_io import files
+from podrail_io.files import FileError, Placed
+
+INPUT_ERROR = 2
+
+
+class InputError(click.ClickException):
+    """A file or option that cannot be used."""
+
+    exit_code = INPUT_ERROR
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=__doc__)
+@click.version_option(package_name="podrail")
+def main() -> None:
+    """Rails for GPU pods: what they get, where they fit best, and why."""
+
+
+FILE = click.option(
+    "-f", "--file", "path", required=True, help="YAML or JSON; - is standard input."
+)
+PROFILE = click.option("--profile", help="Shipped profile or file; stands in for the pod's label.")
+NAMESPACE = click.option("-n", "--namespace", default="default", show_default=True)
+
+
+@main.command("inject")
+@FILE
+@PROFILE
+@NAMESPACE
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["yaml", "json", "patch", "diff"]),
+    default="yaml",
+    show_default=True,
+)
+def inject_command(path: str, profile: str | None, namespace: str, form: str) -> None:
+    """Print what the webhook makes of the pods in a file (Pod, List, Job, MPIJob, PyTorchJob)."""
+    documents = [one.document for one in _read(path)]
+    stand_in = None if profile is None else _named(profile)
+    profiles = library.shipped().profiles
+    found = [
+        [inject.entry(one, profiles, stand_in) for one in inject.templates(whole, namespace)]
+        for whole in documents
+    ]
+    entries = [entry for each in found for entry in each]
+    if not entries:
+        raise InputError(f"{path}: no pod template found in {_kinds(documents)}")
+    for entry in entries:
+        for warning in entry.warnings:
+            click.echo(f"{entry.template.dotted or 'pod'}: {warning}", err=True)
+    changed = [inject.applied(one, each) for one, each in zip(documents, found, strict=True)]
+    click.echo(_rendered(form, entries, changed), nl=False)
+    sys.exit(int(any(entry.denied for entry in entries)))
+
+
+def _rendered(form: str, entries: Sequence[Entry], changed: Sequence[Any]) -> str:
+    match form:
+        case "json":
+            return output.as_json({"pods": [entry.document() for entry in entries]}) + "\n"
+        case "patch":
+            return "".join(output.as_json(list(entry.patch)) + "\n" for entry in entries)
+        case "diff":
+            return "".join(inject.unified(entry) for entry in entries)
+        case _:
+            return output.as_yaml(changed)
+
+
+@main.command("rank")
+@FILE
+@PROFILE
+@NAMESPACE
+@click.option(
+    "--cluster",
+    required=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="File or folder with nodes and pods, as kubectl get -o json writes them.",
+)
+@click.option(
+    "--shapes",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of machine types beside the shipped catalog.",
+)
+@click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table")
+def rank_command(  # noqa: PLR0913 - one parameter an option
+    path: str, profile: str | None, namespace: str, cluster: Path, shapes: Path | None, form: str
+) -> None:
+    """Rank the nodes of a cluster for the first pod in a file, best first."""
+    templates = [one for each in _read(path) for one in inject.templates(each.document, namespace)]
+    if not templates:
+        raise InputError(f"{path}: no pod template found")
+    stand_in = None if profile is None else _named(profile)
+    entry = inject.entry(templates[0], library.shipped().profiles, stand_in)
+    for warning in entry.warnings:
+        click.echo(warning, err=True)
+    gpu_resources = library.gpu_resources(stand_in)
+    named = {**entry.pod, "metadata": {"namespace": namespace, **(entry.pod.get("metadata") or {})}}
+    wish = placement.wish(named, gpu_resources)
+    if wish is None:
+        sys.exit(1)
+    with _telling():
+        known = library.shapes(shapes)
+        read = (
+            files.folder_documents(cluster) if cluster.is_dir() else files.file_documents(cluster)
+        )
+    world = rank.Cluster.of(one.document for one in read)
+    if not world.nodes:
+        raise InputError(
+            f"{cluster}: no nodes found; kubectl get nodes,pods -A -o json writes them"
+        )
+    with _telling():
+        ranked = rank.rank(named, wish, world, known)
+    documents = {"nodes": [one.document() for one in ranked]}
+    click.echo(rank.table(ranked) if form == "table" else output.as_json(documents))
+    sys.exit(int(all(one.reason for one in ranked)))
+
+
+@main.command("profiles")
+@click.argument("name", required=False)
+@click.option(
+    "-o", "--output", "form", type=click.Choice(["table", "json", "yaml"]), default="table"
+)
+def profiles_command(name: str | None, form: str) -> None:
+    """List the shipped fabric profiles, or print one as YAML to start your own from."""
+    known = library.documents()
+    if name is not None:
+        if name not in known:
+            raise InputError(f"no shipped profile {name!r}; there are {', '.join(sorted(known))}")
+        click.echo(output.as_json(known[name]) if form == "json" else library.text(name), nl=False)
+        return
+    if form == "table":
+        click.echo(library.table())
+        return
+    listed = list(known.values())
+    click.echo(output.as_yaml(listed) if form == "yaml" else output.as_json({"profiles": listed}))
+
+
+@main.command("demo")
+@click.option("--once", is_flag=True, help="End by itself instead of waiting for Ctrl-C.")
+@click.option("-o", "--output", "form", type=click.Choice(["text", "json"]), default="text")
+def demo_command(form: str, *, once: bool) -> None:
+    """Run webhook and extender against a simulated cluster and show what they do."""
+    with _telling():
+        demo.run(once=once, as_json=form == "json")
+
+
+def _read(path: str) -> list[Placed]:
+    with _telling():
+        if path == "-":
+            return files.documents(sys.stdin.read(), "standard input")
+        return files.file_documents(Path(path))
+
+
+def _named(choice: str) -> Any:
+    with _telling():
+        return library.named(choice)
+
+
+def _kinds(documents: Sequence[Any]) -> str:
+    kinds = {str(one.get("kind")) for one in documents if isinstance(one, dict)}
+    return f"kinds {', '.join(sorted(kinds))}" if kinds else "an empty file"
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """What podrail refuses becomes an InputError, which click prints without a traceback."""
+    try:
+        yield
+    except MalformedError as error:
+        lines = [f"{error.what}:", *(f"  {problem}" for problem in error.problems)]
+        raise InputError("\n".join(lines)) from error
+    except (FileError, PodError, ValueError, OSError) as error:
+        raise InputError(str(error)) from error

@@ -1,0 +1,116 @@
+"""`podrail rank`: the nodes of a cluster for one pod, best first, by the extender's own rules."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from podrail import alignment, fit, names, placement
+from podrail.placement import Wish
+from podrail.topology import Topology
+from podrail_cli import output
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A node and what it is worth to the pod; reason says why it cannot run there."""
+
+    node: str
+    shape: str
+    score: int
+    expected: float | None
+    tier: str
+    reason: str
+
+    def document(self) -> dict[str, Any]:
+        """The node as `-o json` prints it."""
+        return {
+            "node": self.node,
+            "shape": self.shape,
+            "score": self.score,
+            "expected": self.expected,
+            "tier": self.tier,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The nodes and pods of a cluster, as `kubectl get nodes,pods -A -o json` writes them."""
+
+    nodes: tuple[Document, ...]
+    pods: tuple[Document, ...]
+
+    @classmethod
+    def of(cls, documents: Iterable[Any]) -> "Cluster":
+        """The nodes and pods among documents and lists of documents."""
+        kinds: dict[str, list[Document]] = defaultdict(list)
+        for document in documents:
+            items = document.get("items") if isinstance(document, dict) else None
+            for one in items if isinstance(items, list) else [document]:
+                if isinstance(one, dict) and isinstance(one.get("metadata"), dict):
+                    kinds[str(one.get("kind"))].append(one)
+        return cls(tuple(kinds["Node"]), tuple(kinds["Pod"]))
+
+
+def rank(
+    pod: Document, wish: Wish, cluster: Cluster, shapes: Mapping[str, Topology]
+) -> list[Ranked]:
+    """Every node of the cluster: those that fit by score, then the others."""
+    bound: dict[str, list[Document]] = defaultdict(list)
+    for one in cluster.pods:
+        bound[(one.get("spec") or {}).get("nodeName") or ""].append(one)
+    wanted = fit.asked(pod)
+    reasons, topologies = [], []
+    for node in cluster.nodes:
+        topology = shapes.get(_labels(node).get(names.INSTANCE_TYPE, ""))
+        misfit = None if topology is None else placement.judge(topology, wish)
+        short = fit.shortage(wanted, fit.free(node, bound[node["metadata"]["name"]]))
+        reasons.append(short or (misfit.value if misfit else ""))
+        topologies.append(topology)
+    fitting = [topology for topology, reason in zip(topologies, reasons, strict=True) if not reason]
+    values = [None if one is None else placement.value(one, wish) for one in fitting]
+    scores = iter(placement.points(values))
+    ranked = [
+        _ranked(node, topology, wish, "" if reason else next(scores), reason)
+        for node, topology, reason in zip(cluster.nodes, topologies, reasons, strict=True)
+    ]
+    return sorted(ranked, key=lambda one: (bool(one.reason), -one.score, one.node))
+
+
+def _ranked(
+    node: Document, topology: Topology | None, wish: Wish, score: int | str, reason: str
+) -> Ranked:
+    found = None
+    if topology is not None:
+        found = alignment.expected(topology, wish.gpus, wish.marker.rails)
+    return Ranked(
+        node=node["metadata"]["name"],
+        shape=_labels(node).get(names.INSTANCE_TYPE, ""),
+        score=score if isinstance(score, int) else 0,
+        expected=None if found is None else round(found.expected, 4),
+        tier=found.tier.value if found is not None and found.tier is not None else "",
+        reason=reason,
+    )
+
+
+def _labels(node: Document) -> Mapping[str, str]:
+    return node["metadata"].get("labels") or {}
+
+
+def table(ranked: Sequence[Ranked]) -> str:
+    """The nodes as a table for people."""
+    rows = [
+        (
+            one.node,
+            one.shape or "-",
+            "-" if one.reason else str(one.score),
+            "?" if one.expected is None else f"{one.expected:.0%}",
+            one.tier or "?",
+            one.reason,
+        )
+        for one in ranked
+    ]
+    return output.table(("NODE", "SHAPE", "SCORE", "ALIGNED", "TIER", "WHY NOT"), rows)
