@@ -5,6 +5,7 @@ its leaves, so that renewing a leaf never means renewing the CA (Primus-SaFE #62
 """
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +19,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 SKEW: Final = timedelta(minutes=5)
 """Certificates are valid from a little earlier on: clocks of API servers differ."""
 CA_LEAVES: Final = 10
+_DNS_LABEL: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_DNS_NAME: Final = re.compile(rf"(\*\.)?({_DNS_LABEL}\.)*{_DNS_LABEL}")
+MOST_DNS_NAME: Final = 253
+"""Characters, RFC 1035 section 2.3.4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +51,10 @@ def authority(now: datetime, leaf_life: timedelta) -> Pair:
     """A new CA that outlives ten leaves."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name("podrail CA")
-    usage = x509.KeyUsage(
-        digital_signature=True, key_cert_sign=True, crl_sign=True, content_commitment=False,
-        key_encipherment=False, data_encipherment=False, key_agreement=False,
-        encipher_only=False, decipher_only=False,
-    )  # fmt: skip
     builder = (
         _builder(name, name, key, now, leaf_life * CA_LEAVES)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
+        .add_extension(_usage(signs=True), critical=True)
     )
     return Pair(builder.sign(key, hashes.SHA256()), key)
 
@@ -73,11 +73,26 @@ def leaf(ca: Pair, hosts: Sequence[str], now: datetime, life: timedelta) -> Pair
     builder = (
         _builder(_name("podrail"), ca.certificate.subject, key, now, life)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs=False), critical=True)
         .add_extension(alternative, critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(issuer_key, critical=False)
     )
     return Pair(builder.sign(ca.key, hashes.SHA256()), key)
+
+
+def hosts(certificate: x509.Certificate) -> tuple[str, ...]:
+    """The DNS names and IP addresses of a certificate."""
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return tuple(str(name.value) for name in names)
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True, key_cert_sign=signs, crl_sign=signs, content_commitment=False,
+        key_encipherment=False, data_encipherment=False, key_agreement=False,
+        encipher_only=False, decipher_only=False,
+    )  # fmt: skip
 
 
 def _name(text: str) -> x509.Name:
@@ -108,4 +123,6 @@ def _general_name(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
-        return x509.DNSName(host)
+        if len(host) <= MOST_DNS_NAME and _DNS_NAME.fullmatch(host):
+            return x509.DNSName(host)
+        raise ValueError(f"expected a DNS name or an IP address, got {host!r}") from None

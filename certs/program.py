@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Final
 
 import click
+from cryptography.hazmat.primitives import hashes
 
-from certs import store
+from certs import authority, store
 
 DEFAULT_HOSTS: Final = ("podrail-webhook.podrail-system.svc", "localhost", "127.0.0.1", "::1")
 
@@ -20,26 +21,41 @@ def main() -> None:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option("--host", "hosts", multiple=True, help="DNS name or IP address; may be repeated.")
 @click.option("--days", type=click.IntRange(1, 90), default=90, help="Life of the certificate.")
-@click.option("--renew", is_flag=True, help="Replace certificates that are still valid.")
+@click.option("--renew", is_flag=True, help="Replace certificates that are still good.")
 def create(out: Path, hosts: tuple[str, ...], days: int, *, renew: bool) -> None:
-    """Write ca.crt, ca.key, tls.crt and tls.key; keep what is there while it is valid."""
-    now = datetime.now(UTC)  # noqa: TID251 - the program is where the time comes from
-    if not renew and _still_valid(out, now):
-        click.echo(f"{out}: certificates are valid until {store.valid_until(out):%Y-%m-%d %H:%M}Z")
+    """Write ca.crt, ca.key, tls.crt and tls.key; keep what is there while it is good."""
+    now = _now()
+    hosts = hosts or DEFAULT_HOSTS
+    if not renew and not store.problems(out, hosts, now):
+        until = store.certificate(out).not_valid_after_utc
+        click.echo(f"{out}: kept, the certificates are valid until {until:{store.TIME}}")
         return
     try:
-        leaf = store.create(out, hosts or DEFAULT_HOSTS, now, timedelta(days=days))
+        leaf = store.create(out, hosts, now, timedelta(days=days))
     except (OSError, ValueError) as error:
         raise click.ClickException(f"{out}: {error}") from error
     until = leaf.certificate.not_valid_after_utc
-    click.echo(
-        f"{out}: wrote ca.crt, ca.key, tls.crt, tls.key; valid until {until:%Y-%m-%d %H:%M}Z"
-    )
-    click.echo(f"hosts: {', '.join(hosts or DEFAULT_HOSTS)}")
+    click.echo(f"{out}: wrote ca.crt, ca.key, tls.crt, tls.key; valid until {until:{store.TIME}}")
+    click.echo(f"hosts: {', '.join(hosts)}")
 
 
-def _still_valid(folder: Path, now: datetime) -> bool:
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def show(folder: Path) -> None:
+    """Print what the folder's certificate is for; exit status 1 if it cannot serve now."""
+    now = _now()
+    found = store.problems(folder, (), now)
     try:
-        return store.valid_until(folder) > now
-    except (OSError, ValueError):
-        return False
+        leaf = store.certificate(folder)
+        click.echo(f"hosts: {', '.join(authority.hosts(leaf))}")
+        click.echo(f"valid from: {leaf.not_valid_before_utc:{store.TIME}}")
+        click.echo(f"valid until: {leaf.not_valid_after_utc:{store.TIME}}")
+        click.echo(f"sha256: {leaf.fingerprint(hashes.SHA256()).hex()}")
+    except (OSError, ValueError) as error:
+        raise click.ClickException(f"{folder}: {error}") from error
+    if found:
+        raise click.ClickException("; ".join(found))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - the program is where the time comes from

@@ -4,11 +4,14 @@ Each file is written aside and renamed, so a reader never sees half of one.
 """
 
 import os
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
 
 from certs import authority
 
@@ -16,6 +19,8 @@ CA_CERTIFICATE: Final = "ca.crt"
 CA_KEY: Final = "ca.key"
 CERTIFICATE: Final = "tls.crt"
 KEY: Final = "tls.key"
+TIME: Final = "%Y-%m-%d %H:%MZ"
+"""How a time, in UTC, is shown."""
 _SECRET: Final = 0o600
 _PUBLIC: Final = 0o644
 
@@ -37,14 +42,37 @@ def create(folder: Path, hosts: tuple[str, ...], now: datetime, life: timedelta)
     return leaf
 
 
-def valid_until(folder: Path) -> datetime:
-    """When the leaf in the folder expires.
+def certificate(folder: Path) -> x509.Certificate:
+    """The leaf in the folder.
 
     Raises:
         OSError, ValueError: there is none that can be read.
     """
-    pem = (folder / CERTIFICATE).read_bytes()
-    return x509.load_pem_x509_certificate(pem).not_valid_after_utc
+    return x509.load_pem_x509_certificate((folder / CERTIFICATE).read_bytes())
+
+
+def problems(folder: Path, hosts: Sequence[str], now: datetime) -> tuple[str, ...]:
+    """Why the pair in the folder cannot serve these hosts now; none if it can."""
+    try:
+        ca = x509.load_pem_x509_certificate((folder / CA_CERTIFICATE).read_bytes())
+        leaf = certificate(folder)
+        key = serialization.load_pem_private_key((folder / KEY).read_bytes(), password=None)
+        covered = authority.hosts(leaf)
+        leaf.verify_directly_issued_by(ca)
+    except InvalidSignature:
+        return (f"{CERTIFICATE} is not signed by {CA_CERTIFICATE}",)
+    # TypeError: a key that is encrypted or of a kind that signs nothing.
+    except (OSError, ValueError, TypeError, x509.ExtensionNotFound) as error:
+        return (str(error),)
+    found = [
+        f"{name} is valid from {one.not_valid_before_utc:{TIME}}"
+        f" to {one.not_valid_after_utc:{TIME}}"
+        for name, one in ((CA_CERTIFICATE, ca), (CERTIFICATE, leaf))
+        if not one.not_valid_before_utc <= now < one.not_valid_after_utc
+    ]
+    if key.public_key() != leaf.public_key():
+        found.append(f"{KEY} is not the key of {CERTIFICATE}")
+    return (*found, *(f"{CERTIFICATE} is not for {host}" for host in hosts if host not in covered))
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:

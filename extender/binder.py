@@ -21,7 +21,8 @@ from podrail_io.kube import Api, KubeError, StatusError
 _LOG: Final = logging.getLogger(__name__)
 DEADLINE_SECONDS: Final = 1.5
 """Below kube-scheduler's httpTimeout of 2 s, so that it hears of a slow API server from us."""
-_NOT_FOR_ITS_CONTENT: Final = frozenset({400, 413, 422})
+WAIT_SECONDS: Final = 0.3
+_CONTENT: Final = frozenset({400, 413, 422})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,7 @@ class Binder:
         try:
             self._post(asked, annotations)
         except KubeError as error:
-            if (
-                isinstance(error, StatusError)
-                and error.status in _NOT_FOR_ITS_CONTENT
-                and annotations
-            ):
+            if annotations and isinstance(error, StatusError) and error.status in _CONTENT:
                 return self._plain(asked, error)
             self.cluster.release(asked.uid)
             self.metrics.bind_errors.inc()
@@ -65,7 +62,8 @@ class Binder:
 
     def _plan(self, asked: Bind) -> tuple[str, Mapping[str, str]]:
         """What kind of bind it is, for the metric, and the annotations it carries."""
-        pod = self.cluster.pods.get(f"{asked.namespace}/{asked.name}")
+        # kube-scheduler's watch may be ahead of ours.
+        pod = self.cluster.pods.wait_for(f"{asked.namespace}/{asked.name}", WAIT_SECONDS)
         if pod is None or pod.uid != asked.uid or pod.document is None:
             return "plain", {}
         profiles = self.profiles()

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 MOST_PORT: Final = 65535
+MOST_DIGITS: Final = 18
+MOST_SHOWN: Final = 200
+"""The most characters of a wrong value that a message repeats."""
 T = TypeVar("T")
 
 
@@ -33,8 +36,9 @@ class Environ:
         text = self.text(name)
         if not text:
             return default
-        if text.isdecimal() and minimum <= int(text) <= maximum:
-            return int(text)
+        number = _number(text)
+        if number is not None and minimum <= number <= maximum:
+            return number
         return self._wrong(name, text, f"a whole number from {minimum} to {maximum}", default)
 
     def choice(self, name: str, default: str, allowed: tuple[str, ...]) -> str:
@@ -47,10 +51,14 @@ class Environ:
     def address(self, name: str, default: str) -> tuple[str, int]:
         """A host and a port, as in 127.0.0.1:8443 or [::1]:8443; port 0 is any free one."""
         text = self.text(name, default)
-        host, _, port = text.rpartition(":")
-        if host and port.isdecimal() and int(port) <= MOST_PORT:
-            return host.strip("[]"), int(port)
-        return self._wrong(name, text, "host:port", ("127.0.0.1", 0))
+        host, _, digits = text.rpartition(":")
+        bracketed = host.startswith("[") and host.endswith("]")
+        bare = host[1:-1] if bracketed else host
+        port = _number(digits)
+        # A colon without brackets is an IPv6 address whose last group would be taken for the port.
+        if not bare or (":" in bare) is not bracketed or port is None or port > MOST_PORT:
+            return self._wrong(name, text, "host:port or [IPv6]:port", ("127.0.0.1", 0))
+        return bare, port
 
     def file(self, name: str) -> Path | None:
         """An existing file; None if the variable is absent."""
@@ -75,5 +83,12 @@ class Environ:
         return self._wrong(name, text, expected, None)
 
     def _wrong(self, name: str, value: str, expected: str, default: T) -> T:
-        self._problems.append(f"{self._prefix}{name}: expected {expected}, got {value!r}")
+        self._problems.append(
+            f"{self._prefix}{name}: expected {expected}, got {value[:MOST_SHOWN]!r}"
+        )
         return default
+
+
+def _number(text: str) -> int | None:
+    # Other scripts' digits are decimal too, and int() refuses more than 4,300 of them.
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None

@@ -1,17 +1,20 @@
 """YAML and JSON files, and the data files of a package, as plain documents with the place of each.
 
-Sizes are bounded and duplicate keys are errors: YAML would silently keep the last one.
+Sizes are bounded. A key given twice is an error: YAML would silently keep the last one. The values
+are those of JSON, as kubectl reads them: a date stays a string, !!binary and the like are errors.
 """
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 
 MOST_BYTES: Final = 8 * 1024 * 1024
+_JSON_TAGS: Final = tuple(
+    f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map")
+)
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
@@ -20,7 +23,21 @@ class FileError(Exception):
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader of libyaml, refusing duplicate keys."""
+    """The safe loader of libyaml, for values of JSON only, refusing duplicate keys."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - the form PyYAML wants
+        first: [
+            (tag, pattern)
+            for tag, pattern in resolvers
+            if tag.rpartition(":")[2] not in {"timestamp", "value"}
+        ]
+        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    }
+    yaml_constructors = {  # noqa: RUF012 - the same
+        tag: make
+        for tag, make in yaml.CSafeLoader.yaml_constructors.items()
+        if tag is None or tag in _JSON_TAGS
+    }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - the signature of PyYAML
         seen: set[Any] = set()
@@ -33,8 +50,7 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A document and where it stands: the file, and its number if the file has several."""
 
     place: str
@@ -48,7 +64,7 @@ def documents(text: str, place: str) -> list[Placed]:
         FileError: too large, not YAML, or a key given twice.
     """
     if len(text) > MOST_BYTES:
-        raise FileError(f"{place}: expected at most {MOST_BYTES} bytes, got {len(text)}")
+        raise FileError(f"{place}: expected at most {MOST_BYTES} bytes, got more")
     try:
         found = [one for one in yaml.load_all(text, _Loader) if one is not None]
     except yaml.MarkedYAMLError as error:
@@ -70,9 +86,13 @@ def file_documents(path: Path) -> list[Placed]:
         FileError: as `documents`, or the file cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path}: {error}") from error
+        with path.open("rb") as file:
+            # One more than allowed, so that `documents` sees that there is more.
+            text = file.read(MOST_BYTES + 1).decode()
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: expected UTF-8: {error.reason} at byte {error.start}") from error
     return documents(text, str(path))
 
 

@@ -137,7 +137,7 @@ class Api:
         """What the API server made of a new object; raises as get does."""
         return self._whole("POST", path, body, timeout)
 
-    def pages(self, path: str) -> Iterator[Page]:
+    def pages(self, path: str, timeout: float = PAGE_SECONDS) -> Iterator[Page]:
         """The pages of a list, at most PAGE items each, all of one version.
 
         A StatusError 410 on the way means that the version was compacted: what came so far is
@@ -145,7 +145,7 @@ class Api:
         """
         query = {"limit": str(PAGE)}
         while True:
-            found = self.get(path, query, PAGE_SECONDS)
+            found = self.get(path, query, timeout)
             try:
                 metadata = found["metadata"]
                 page = Page(tuple(found["items"] or ()), metadata["resourceVersion"])

@@ -1,12 +1,20 @@
-"""Logs: one JSON object a line, so that no name or annotation of a tenant's can forge a line."""
+"""Logs: one JSON object a line, so that no name or annotation of a tenant's can forge a line.
+
+Every text is bounded too: a pod may bring a megabyte of annotations, an error may repeat them.
+"""
 
 import json
 import logging
+import math
 import time
 from typing import Any, Final, TextIO
 
-MOST_TEXT: Final = 1024
-"""The most characters of a message or value; a traceback may be as long as it is."""
+MOST_MESSAGE: Final = 1024
+"""The most characters of a message."""
+MOST_EXTRA: Final = 256
+"""The most characters of a value passed as `extra`."""
+MOST_TRACEBACK: Final = 8192
+"""The most characters of a traceback, of its end, where the error stands."""
 
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -21,16 +29,22 @@ class JsonLines(logging.Formatter):
             "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', moment)}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage()[:MOST_TEXT],
+            "message": record.getMessage()[:MOST_MESSAGE],
         }
-        line |= {key: _cut(value) for key, value in vars(record).items() if key not in _OWN}
+        extras = {key: _bounded(value) for key, value in vars(record).items() if key not in _OWN}
         if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)
+            extras["traceback"] = self.formatException(record.exc_info)[-MOST_TRACEBACK:]
+        # An extra named "level" must not change the line's own level.
+        return json.dumps({**line, **{key: extras[key] for key in extras.keys() - line.keys()}})
 
 
-def _cut(value: object) -> object:
-    return value[:MOST_TEXT] if isinstance(value, str) else value
+def _bounded(value: object) -> object:
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    text = value if isinstance(value, str) else json.dumps(value, default=str, skipkeys=True)
+    return text[:MOST_EXTRA]
 
 
 def setup(stream: TextIO, level: str) -> None:

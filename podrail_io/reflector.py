@@ -12,7 +12,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
-from podrail_io.kube import GONE, SILENCE_SECONDS, Api, Document, Event, KubeError, StatusError
+from podrail_io.kube import (
+    GONE,
+    PAGE_SECONDS,
+    SILENCE_SECONDS,
+    Api,
+    Document,
+    Event,
+    KubeError,
+    StatusError,
+)
 
 _LOG: Final = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -36,7 +45,7 @@ class World:
     """What a reflector takes from around it; times are in seconds.
 
     clock never goes back, chance is in [0, 1), wait returns early when the event is set, silence is
-    how long a watch may send nothing.
+    how long the server may send nothing.
     """
 
     clock: Callable[[], float]
@@ -182,7 +191,7 @@ class Reflector(Generic[T]):
         self.relists += 1
         listed: dict[str, T] = {}
         version = ""
-        for page in self._api.pages(self._path):
+        for page in self._api.pages(self._path, min(PAGE_SECONDS, self._world.silence)):
             version = page.resource_version
             for document in page.items:
                 if (kept := self._guarded(self._keep, document)) is not None:

@@ -160,6 +160,8 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
 
     def handle_request(self, req: Any, conn: Connection) -> object:
         """Answer; a body that was not waited for is never drained, so its connection ends."""
+        # A body that is waited for was asked for when its head arrived.
+        req._expected_100_continue = False  # noqa: SLF001 - gunicorn would ask once more
         if not conn.whole:
             req.force_close()
         return super().handle_request(req, conn)

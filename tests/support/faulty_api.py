@@ -55,7 +55,7 @@ class FaultyApi:
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
-        self.faults: deque[Fault] = deque()
+        self.faults: deque[Fault | None] = deque()  # None: answered well
         self.always: Fault | None = None
         self.things: dict[str, dict[str, Any]] = {}
         self.version = 1
@@ -140,13 +140,13 @@ class FaultyApi:
             items = [self.things[name] for name in names[start : start + limit]]
             return {"metadata": metadata, "items": items}
 
-    def events(self, since: int) -> Iterator[dict[str, Any]]:
+    def events(self, since: int, epoch: int) -> Iterator[dict[str, Any]]:
         """What a watch says until it is closed."""
         if since < self._oldest:
             yield gone()
             return
         with self._news:
-            epoch, at = self._epoch, sum(version <= since for version, _, _ in self._history)
+            at = sum(version <= since for version, _, _ in self._history)
         while self._more(epoch, at):
             _, kind, thing = self._history[at]
             at += 1
@@ -161,8 +161,11 @@ class FaultyApi:
                 self._news.wait_for(lambda: self._stopping)
             return epoch == self._epoch and not self._stopping
 
-    def fault(self) -> Fault | None:
-        return self.faults.popleft() if self.faults else self.always
+    def ask(self, request: Request) -> tuple[int, Fault | None]:
+        """Note a request; what it will meet, and the epoch it belongs to if it is a watch."""
+        with self._news:
+            self.requests.append(request)
+            return self._epoch, self.faults.popleft() if self.faults else self.always
 
     def wait_stop(self) -> None:
         with self._news:
@@ -234,6 +237,7 @@ class Server(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def setup(self) -> None:
         super().setup()
@@ -258,15 +262,14 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         query = dict(parse_qsl(where.query))
         request = Request(self.command, where.path, query, dict(self.headers), body)
-        self.server.api.requests.append(request)
-        fault = self.server.api.fault()
+        epoch, fault = self.server.api.ask(request)
         with contextlib.suppress(OSError):
             if fault is Fault.DEAF:
                 self.server.api.wait_stop()
             elif fault in ANSWERS and not (request.watching and fault is Fault.GONE):
                 self._whole(ANSWERS[fault])
             elif request.watching or fault in (Fault.SILENT, Fault.CUT):
-                self._watch(int(query.get("resourceVersion", 0)), fault)
+                self._watch(int(query.get("resourceVersion", 0)), epoch, fault)
             elif self.command == "POST":
                 self._whole(Answer(201, body))
             else:
@@ -280,7 +283,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer.body)
 
-    def _watch(self, since: int, fault: Fault | None) -> None:
+    def _watch(self, since: int, epoch: int, fault: Fault | None) -> None:
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
@@ -290,7 +293,7 @@ class Handler(BaseHTTPRequestHandler):
             self._chunk(b'{"type": "ADD')
             self.close_connection = True
         else:
-            for event in STREAMS[fault](since) if fault else self.server.api.events(since):
+            for event in STREAMS[fault](since) if fault else self.server.api.events(since, epoch):
                 self._chunk(json.dumps(event).encode() + b"\n")
             self._chunk(b"")
 

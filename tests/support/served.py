@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import dataclasses
 import datetime as dt
 import http.client
 import json
 import logging
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -121,6 +121,7 @@ class Served:
     port: int
     log: Path
     trust: Path | None
+    pair: Pair | None
 
     @property
     def url(self) -> str:
@@ -135,12 +136,21 @@ class Served:
         context.check_hostname = False
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=context)
 
+    def open(self) -> socket.socket:
+        """A raw connection; closing it is the caller's."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=5)
+
+    def handshaken(self) -> ssl.SSLSocket:
+        """A connection that has finished its handshake and says nothing."""
+        assert self.trust
+        context = ssl.create_default_context(cafile=self.trust)
+        return context.wrap_socket(self.open(), server_hostname="localhost")
+
     def call(
         self, method: str, path: str, body: bytes | None = None, timeout: float = 5.0
     ) -> tuple[int, bytes]:
         """Status and body of one call over a connection of its own."""
-        connection = self.connect(timeout)
-        with contextlib.closing(connection):
+        with contextlib.closing(self.connect(timeout)) as connection:
             connection.request(method, path, body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             return answer.status, answer.read()
@@ -166,8 +176,8 @@ def served(
     **settings: Any,
 ) -> Iterator[Served]:
     """A server of one of APPLICATIONS on a free port, with TLS if there is an authority to trust."""
-    if trust:
-        pair = trust.leaf("tls")
+    pair = trust.leaf("tls") if trust else None
+    if pair:
         settings = {"certfile": str(pair.certfile), "keyfile": str(pair.keyfile), **settings}
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "server.log"
@@ -183,7 +193,7 @@ def served(
         )
     try:
         port = _port(process, log)
-        yield Served(process, port, log, trust.file if trust else None)
+        yield Served(process, port, log, trust.file if trust else None, pair)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -262,8 +272,11 @@ def _main(order: dict[str, Any]) -> None:
     settings = order["settings"]
     for name in ("certfile", "keyfile"):
         settings[name] = Path(settings[name]) if settings.get(name) else None
-    chosen = serving.Serving(host="127.0.0.1", port=settings.pop("port", 0), **settings)
-    serving.serve(APPLICATIONS[order["application"]], dataclasses.replace(chosen))
+    application: Callable[[], Any] = APPLICATIONS[order["application"]]
+    if settings.pop("preload", False):
+        made = application()
+        application = lambda: made  # noqa: E731 - what gunicorn's preload_app comes to
+    serving.serve(application, serving.Serving(host="127.0.0.1", port=0, **settings))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,69 @@
+# What a developer does; `make` alone lists it. Everything is installed into .venv and nowhere else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := podrail podrail_io webhook extender nodeagent controller certs podrail_cli
+SOURCES := $(shell find $(PACKAGES) -type f -not -path '*/__pycache__/*') pyproject.toml LICENSE README.md
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+
+# A file called certs.py in the working directory must never be taken for the program.
+export PYTHONSAFEPATH := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench cluster coverage install lock clean
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/podrail.stamp ## Show podrail at work on a simulated cluster; needs Python 3.11 only
+	@$(BIN)/podrail demo
+
+test: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Run everything: unit, property, Go transport, real control plane (ARGS="-k name")
+	@PYTHONPATH=tests/support $(BIN)/python tests/plan.py $(ARGS)
+
+lint: $(VENV)/dev.stamp ## Check style, types, import contracts, test docstrings, spelling
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	PYTHONPATH=. $(BIN)/lint-imports
+	$(BIN)/interrogate --quiet tests
+	$(BIN)/codespell
+
+bench: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Measure; prints JSON
+	@PYTHONPATH=tests/support:tests/bench $(BIN)/python tests/bench/run.py $(ARGS)
+
+cluster: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Leave a real control plane with demo nodes running, until Ctrl-C
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests/support $(BIN)/python -m controlplane
+
+coverage: $(VENV)/dev.stamp ## Report what COVERAGE=1 make test measured
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --include='podrail/*' --fail-under=100
+	$(BIN)/coverage report --fail-under=95
+
+install: $(VENV)/podrail.stamp ## Install podrail into .venv
+
+lock: $(VENV)/dev.stamp ## Write requirements/*.txt anew; ARGS=--upgrade takes newer versions
+	env -u PIP_FIND_LINKS $(LOCK) $(ARGS) -o requirements/runtime.txt pyproject.toml
+	env -u PIP_FIND_LINKS $(LOCK) $(ARGS) -o requirements/build.txt requirements/build.in
+	env -u PIP_FIND_LINKS $(LOCK) $(ARGS) -o requirements/dev.txt requirements/dev.in
+
+clean: ## Remove what was made here (built control plane programs stay in the user's cache)
+	rm -rf $(VENV) build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/runtime.stamp: requirements/runtime.txt requirements/build.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "podrail needs Python 3.11 or newer; set PYTHON=/path/to/it")'
+	@test -x $(BIN)/python || { echo "Making $(VENV), about half a minute"; $(PYTHON) -m venv $(VENV); }
+	$(PIP) install --quiet --require-hashes -r requirements/runtime.txt -r requirements/build.txt
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt $(VENV)/runtime.stamp
+	$(PIP) install --quiet --require-hashes -r requirements/runtime.txt -r requirements/dev.txt
+	@touch $@
+
+# A wheel and no editable install: tests see what a user gets, data files included.
+$(VENV)/podrail.stamp: $(SOURCES) $(VENV)/runtime.stamp
+	$(PIP) install --quiet --no-deps --no-build-isolation --force-reinstall .
+	@touch $@

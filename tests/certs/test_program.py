@@ -1,0 +1,86 @@
+"""The command podrail-certs."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from certs import program, store
+
+DAY = timedelta(days=1)
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(program.main, [str(one) for one in arguments])
+
+
+def ago(days: int) -> datetime:
+    return datetime.fromtimestamp(time.time(), UTC) - days * DAY
+
+
+def test_create_says_what_it_wrote(tmp_path: Path) -> None:
+    """Create names the folder, the files, the hosts and how long they are valid."""
+    result = run("create", "--out", tmp_path, "--host", "a.b.svc", "--host", "127.0.0.1")
+    until = store.certificate(tmp_path).not_valid_after_utc
+    expected = (
+        f"{tmp_path}: wrote ca.crt, ca.key, tls.crt, tls.key; valid until {until:%Y-%m-%d %H:%MZ}\n"
+        "hosts: a.b.svc, 127.0.0.1\n"
+    )
+    assert (0, expected) == (result.exit_code, result.output)
+
+
+def test_a_good_pair_is_kept(tmp_path: Path) -> None:
+    """A second create keeps a pair that can serve, unless it is told to renew."""
+    run("create", "--out", tmp_path)
+    first = store.certificate(tmp_path)
+    assert "kept" in run("create", "--out", tmp_path).output
+    assert first == store.certificate(tmp_path)
+    run("create", "--out", tmp_path, "--renew")
+    assert first != store.certificate(tmp_path)
+
+
+@pytest.mark.parametrize(("days", "hosts"), [(2, ["a"]), (0, ["b"])], ids=["expired", "other host"])
+def test_a_pair_that_cannot_serve_is_made_anew(days: int, hosts: list[str], tmp_path: Path) -> None:
+    """An expired pair, or one for other hosts, is issued again and never reused."""
+    store.create(tmp_path, ("a",), ago(days), DAY)
+    first = store.certificate(tmp_path)
+    result = run("create", "--out", tmp_path, *(f"--host={host}" for host in hosts))
+    assert "wrote" in result.output
+    assert first != store.certificate(tmp_path)
+    assert store.problems(tmp_path, hosts, ago(0)) == ()
+
+
+def test_show(tmp_path: Path) -> None:
+    """Show prints hosts, times and fingerprint of a pair that can serve."""
+    run("create", "--out", tmp_path, "--host", "a.b.svc")
+    result = run("show", tmp_path)
+    assert result.exit_code == 0
+    keys = [line.partition(":")[0] for line in result.output.splitlines()]
+    assert ["hosts", "valid from", "valid until", "sha256"] == keys
+
+
+def test_show_fails_for_a_pair_that_cannot_serve(tmp_path: Path) -> None:
+    """An expired pair and an empty folder end with status 1 and the reason."""
+    store.create(tmp_path / "old", ("a",), ago(2), DAY)
+    expired, empty = run("show", tmp_path / "old"), run("show", tmp_path)
+    assert (1, 1) == (expired.exit_code, empty.exit_code)
+    assert "Error: tls.crt is valid from" in expired.output
+    assert "No such file" in empty.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--host", "a b"], "expected a DNS name or an IP address, got 'a b'"),
+        (["--days", "91"], "91"),
+    ],
+    ids=["host", "days"],
+)
+def test_wrong_arguments(arguments: list[str], expected: str, tmp_path: Path) -> None:
+    """A wrong argument is an error with its value, and nothing is written."""
+    result = run("create", "--out", tmp_path / "tls", *arguments)
+    assert result.exit_code != 0
+    assert expected in result.output
+    assert not (tmp_path / "tls").exists()

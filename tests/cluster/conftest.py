@@ -1,0 +1,76 @@
+"""One control plane for all cluster tests; a namespace of its own for each test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from controlplane import nodes
+from controlplane.binaries import NotRun
+from controlplane.installed import Installed, documents, eventually
+from controlplane.plane import Cluster
+from controlplane.processes import Child
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A real control plane with sixteen nodes of two shapes and the NAD CRD."""
+    try:
+        running = Cluster()
+    except NotRun as missing:
+        pytest.skip(str(missing))
+    with running:
+        for crd in documents(Path(__file__).parent / "crds" / "network-attachment-definition.yaml"):
+            running.client.create(crd)
+        running.client.create_all(nodes.two_shapes())
+        yield running
+
+
+@pytest.fixture(scope="session")
+def installed(cluster: Cluster) -> Installed:
+    """Podrail's manifests in the cluster."""
+    return Installed(cluster)
+
+
+@pytest.fixture(scope="session")
+def webhook(installed: Installed) -> Child:
+    """The webhook's process, which is registered where a test says so."""
+    return installed.webhook()
+
+
+@pytest.fixture(scope="session")
+def address(webhook: Child) -> str:
+    """Where the webhook listens."""
+    return webhook.address()
+
+
+@pytest.fixture
+def registered(installed: Installed, address: str) -> Iterator[str]:
+    """The webhook, registered by URL for the length of a test."""
+    installed.register(address)
+    yield address
+    installed.unregister()
+
+
+@pytest.fixture(scope="session")
+def extender(installed: Installed) -> Child:
+    """The extender's process, with a second kube-scheduler that asks it."""
+    running = installed.extender()
+    installed.cluster.scheduler("podrail-scheduler", installed.scheduler_config(running.address()))
+    return running
+
+
+@pytest.fixture
+def namespace(cluster: Cluster) -> Iterator[str]:
+    """A fresh namespace; its pods are gone afterwards, so that their devices are free again."""
+    name = f"team-{next(_NUMBERS)}"
+    cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    eventually(lambda: cluster.client.call("GET", account).status == 200, f"{name} has an account")
+    yield name
+    cluster.client.delete(f"/apis/batch/v1/namespaces/{name}/jobs")
+    cluster.client.delete(f"/api/v1/namespaces/{name}/pods")

@@ -1,0 +1,135 @@
+"""The whole test run: its plan with estimates, its phases, and at the end whatever did not run.
+
+`python tests/plan.py [pytest arguments]`. With CI set, anything that did not run is a failure; with
+COVERAGE set, coverage is measured, but not where seconds are.
+"""
+
+import os
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import run
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from controlplane import binaries
+
+NO_TESTS: Final = 5
+NOT_RUN: Final = "NOT RUN: "
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Tests that need the same things; marks chooses them, seconds is for two cores."""
+
+    title: str
+    marks: str
+    seconds: int
+    measured: bool = True
+
+
+PHASES: Final = (
+    Phase("rules, doors and programs: unit and property tests", "not go and not cluster", 75),
+    Phase("serving under a Go client with kube-apiserver's transport", "go", 60, measured=False),
+    Phase("the real control plane", "cluster", 150),
+)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the phases so far came to."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    not_run: list[str] = field(default_factory=list)
+
+    def add(self, report: Path) -> None:
+        """Count what pytest reported of one phase."""
+        for case in ET.parse(report).iter("testcase"):
+            skip = case.find("skipped")
+            if case.find("failure") is not None or case.find("error") is not None:
+                self.failed += 1
+            elif skip is None:
+                self.passed += 1
+            else:
+                self.skipped += 1
+                reason = skip.get("message", "")
+                if reason.startswith(NOT_RUN) and reason not in self.not_run:
+                    self.not_run.append(reason)
+
+
+def control_plane(environ: Mapping[str, str]) -> str:
+    """What the control plane costs before its first test."""
+    found = binaries.found(environ)
+    missing = [name for name in binaries.NAMES if name not in found]
+    if not missing:
+        return "its programs are here"
+    minutes = sum(binaries.MINUTES[name] for name in missing)
+    return f"builds {', '.join(missing)} {binaries.VERSION} first, once: about {minutes:g} min"
+
+
+def plan(environ: Mapping[str, str]) -> None:
+    """Print what will be run and how long that takes."""
+    print("The plan (estimates for 2 cores):")
+    for number, phase in enumerate(PHASES, 1):
+        note = f"; {control_plane(environ)}" if phase.marks == "cluster" else ""
+        print(f"  {number}. {phase.title}: about {phase.seconds} s{note}")
+
+
+def execute(phase: Phase, arguments: Sequence[str], environ: Mapping[str, str]) -> Tally:
+    """The tally of one phase; pytest's own output is shown as it comes."""
+    measured = ["-m", "coverage", "run", "--parallel-mode"]
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="podrail-plan-") as folder:
+        report = Path(folder) / "report.xml"
+        command = [
+            sys.executable,
+            *(measured if environ.get("COVERAGE") and phase.measured else []),
+            *("-m", "pytest", "-m", phase.marks, f"--junitxml={report}", *arguments),
+        ]
+        print(f"\n== {phase.title}\n$ {shlex.join(command[1:])}", flush=True)
+        status = run(command, check=False).returncode
+        if report.exists():
+            tally.add(report)
+        # A run that broke off, or whose collection failed, may have reported no failed test.
+        if status not in {0, NO_TESTS} and not tally.failed:
+            tally.failed = 1
+        if status == NO_TESTS and not arguments:
+            tally.not_run.append(f"{NOT_RUN}{phase.title}: it holds no test")
+    return tally
+
+
+def close(tally: Tally, seconds: float, *, strict: bool) -> int:
+    """Print how it ended, what did not run last of all; the exit status."""
+    print(f"\n{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
+    print(f"in {seconds:.0f} s")
+    for reason in tally.not_run:
+        print(f"!!! {reason}")
+    if not tally.not_run:
+        print("Everything was run.")
+    elif strict:
+        print("!!! with CI set this is a failure")
+    return int(tally.failed > 0 or (strict and bool(tally.not_run)))
+
+
+def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run all phases, also after one failed: CI should say everything at once."""
+    began = time.monotonic()
+    plan(environ)
+    total = Tally()
+    for phase in PHASES:
+        one = execute(phase, arguments, environ)
+        total.passed += one.passed
+        total.failed += one.failed
+        total.skipped += one.skipped
+        total.not_run += [reason for reason in one.not_run if reason not in total.not_run]
+    return close(total, time.monotonic() - began, strict=bool(environ.get("CI")))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))  # noqa: TID251 - a program reads the environment

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+import served
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+
+from podrail_io import tls
+from podrail_io.tls import Certificates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from served import Authority, Pair
+
+
+@dataclass(slots=True)
+class Clock:
+    """A clock that stands until it is told to go."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def look(self) -> None:
+        """Go on to the next look at the files."""
+        self.now += tls.LOOK_SECONDS
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return served.authority(tmp_path)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def pair(authority: Authority) -> Pair:
+    return authority.leaf("tls")
+
+
+@pytest.fixture
+def certificates(pair: Pair, clock: Clock) -> Certificates:
+    return Certificates(pair.certfile, pair.keyfile, clock)
+
+
+def _shake(context: ssl.SSLContext, authority: Authority, *alpn: str) -> ssl.SSLObject:
+    """The client's side of a finished handshake in memory."""
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    trust = ssl.create_default_context(cafile=authority.file)
+    if alpn:
+        trust.set_alpn_protocols(alpn)
+    client = trust.wrap_bio(down, up, server_hostname="localhost")
+    server = context.wrap_bio(up, down, server_side=True)
+    for _ in range(3):
+        for side in (client, server):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+    return client
+
+
+def _serial(context: ssl.SSLContext, authority: Authority) -> int:
+    leaf = _shake(context, authority).getpeercert(binary_form=True)
+    assert leaf
+    return x509.load_der_x509_certificate(leaf).serial_number
+
+
+def _leaf(pair: Pair) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(pair.certfile.read_bytes())
+
+
+def test_a_new_pair_is_served_after_the_next_look(
+    certificates: Certificates, authority: Authority, pair: Pair, clock: Clock
+) -> None:
+    """Files that changed are served to handshakes from the next look on, without a restart."""
+    new = authority.leaf("new", days=2)
+    pair.take(new)
+    clock.look()
+    assert _leaf(new).serial_number == _serial(certificates.context(), authority)
+    assert _leaf(new).not_valid_after_utc.timestamp() == certificates.not_after
+    assert certificates.reload_errors == 0
+
+
+def test_one_context_is_kept(
+    certificates: Certificates, authority: Authority, pair: Pair, clock: Clock
+) -> None:
+    """Until the next look, and for as long as the files stay, a connection costs no new context."""
+    first = certificates.context()
+    pair.take(authority.leaf("new"))
+    assert first is certificates.context()
+    clock.look()
+    changed = certificates.context()
+    clock.look()
+    assert changed is certificates.context()
+    assert changed is not first
+
+
+def _mismatch(pair: Pair, authority: Authority) -> None:
+    pair.certfile.write_bytes(authority.leaf("other").certfile.read_bytes())
+
+
+def _truncate(pair: Pair, _: Authority) -> None:
+    pair.certfile.write_bytes(pair.certfile.read_bytes()[:100])
+
+
+def _empty(pair: Pair, _: Authority) -> None:
+    pair.keyfile.write_bytes(b"")
+
+
+def _remove(pair: Pair, _: Authority) -> None:
+    pair.keyfile.unlink()
+
+
+def _encrypt(pair: Pair, _: Authority) -> None:
+    key = serialization.load_pem_private_key(pair.keyfile.read_bytes(), None)
+    pair.keyfile.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"secret"),
+        )
+    )
+
+
+@pytest.mark.parametrize("spoil", [_mismatch, _truncate, _empty, _remove, _encrypt])
+def test_a_bad_pair_never_replaces_the_last_good_one(
+    certificates: Certificates,
+    authority: Authority,
+    pair: Pair,
+    clock: Clock,
+    spoil: Callable[[Pair, Authority], None],
+) -> None:
+    """A pair that cannot be loaded is counted once and the old one goes on shaking hands."""
+    before = _leaf(pair).serial_number, certificates.not_after
+    spoil(pair, authority)
+    for _ in range(3):
+        clock.look()
+        assert before[0] == _serial(certificates.context(), authority)
+    assert (1, before[1]) == (certificates.reload_errors, certificates.not_after)
+
+
+def test_a_good_pair_after_a_bad_one_is_served(
+    certificates: Certificates, authority: Authority, pair: Pair, clock: Clock
+) -> None:
+    """A failed reload ends nothing: the next good pair takes over."""
+    _mismatch(pair, authority)
+    clock.look()
+    certificates.context()
+    new = authority.leaf("new")
+    pair.take(new)
+    clock.look()
+    assert _leaf(new).serial_number == _serial(certificates.context(), authority)
+
+
+def test_a_kept_context_serves_the_newest_pair(
+    certificates: Certificates, authority: Authority, pair: Pair, clock: Clock
+) -> None:
+    """A server that never asks for the context again still serves the new certificate."""
+    kept = certificates.context()
+    new = authority.leaf("new")
+    pair.take(new)
+    clock.look()
+    assert _leaf(new).serial_number == _serial(kept, authority)
+
+
+def test_http_1_and_tls_1_2_are_the_least_and_the_most(
+    certificates: Certificates, authority: Authority
+) -> None:
+    """A client that would rather speak HTTP/2 gets HTTP/1.1; nothing older than TLS 1.2 is spoken."""
+    context = certificates.context()
+    assert _shake(context, authority, "h2", "http/1.1").selected_alpn_protocol() == "http/1.1"
+    assert context.minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+@pytest.mark.parametrize("spoil", [_mismatch, _remove, _encrypt])
+def test_a_start_needs_a_good_pair(
+    authority: Authority, pair: Pair, clock: Clock, spoil: Callable[[Pair, Authority], None]
+) -> None:
+    """Without a pair to serve from the beginning the error is raised, and nobody is asked."""
+    spoil(pair, authority)
+    with pytest.raises(OSError):  # noqa: PT011 - ssl.SSLError and FileNotFoundError alike
+        Certificates(pair.certfile, pair.keyfile, clock)

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import pytest
+import served
+import siege
+
+from podrail_io import worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from siege import Siege
+
+CUT_SECONDS = 10.0
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> served.Authority:
+    return served.authority(tmp_path_factory.mktemp("ca"))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[served.Served]:
+    """One thread and no TLS, for what one connection alone can do."""
+    with served.served(tmp_path_factory.mktemp("plain"), threads=1) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def beside_a_hog(plain: served.Served) -> Iterator[Future[float]]:
+    """The seconds of a call beside a peer that asks for 7 MB and reads none of it."""
+
+    def call() -> float:
+        with socket.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.connect(("127.0.0.1", plain.port))
+            sock.sendall(siege.HEAD + b"Content-Length: 7000000\r\n\r\n" + b"x" * 7_000_000)
+            # Until the request has arrived and its answer has filled the buffers.
+            time.sleep(1)
+            begun = time.monotonic()
+            assert plain.call("GET", "/healthz", timeout=15)[0] == 200
+            return time.monotonic() - begun
+
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(call)
+
+
+@pytest.fixture(scope="module")
+def besieged(
+    authority: served.Authority,
+    tmp_path_factory: pytest.TempPathFactory,
+    beside_a_hog: Future[float],  # noqa: ARG001 - both last ten seconds, so at the same time
+) -> dict[str, Siege]:
+    """All kinds at once on one server with four threads, each watched until it is cut."""
+    with served.served(tmp_path_factory.mktemp("siege"), trust=authority, threads=4) as server:
+        laid = {kind: siege.lay(server, kind) for kind in siege.KINDS}
+        siege.watch(laid.values(), CUT_SECONDS + 1)
+        assert server.call("GET", "/healthz")[0] == 200
+        assert not [line for line in server.records() if line["level"] == "ERROR"]
+    return laid
+
+
+def _exchange(server: served.Served, content: bytes) -> bytes:
+    """Everything that comes back until the server closes."""
+    with server.open() as sock:
+        sock.sendall(content)
+        return b"".join(iter(lambda: sock.recv(65536), b""))
+
+
+@pytest.mark.parametrize("kind", siege.KINDS)
+def test_a_fresh_call_is_answered_beside_them(besieged: dict[str, Siege], kind: str) -> None:
+    """No number of unfinished connections takes a thread: a fresh call answers within a second."""
+    assert besieged[kind].latency < 1
+
+
+@pytest.mark.parametrize("kind", siege.KINDS)
+def test_each_is_cut(besieged: dict[str, Siege], kind: str) -> None:
+    """Every peer that does not finish what it began is cut within ten seconds."""
+    seconds = [besieged[kind].cut.get(sock) for sock in besieged[kind].opened]
+    assert [] == [one for one in seconds if one is None or one > CUT_SECONDS]
+
+
+def test_stock_gthread_hangs(authority: served.Authority, tmp_path: Path) -> None:
+    """The worker of gunicorn itself stops at as many silent connections as it has threads."""
+    with contextlib.ExitStack() as stack:
+        stock = served.served(tmp_path, trust=authority, worker_class="gthread", threads=4)
+        server = stack.enter_context(stock)
+        for _ in range(4):
+            stack.enter_context(server.handshaken())
+        time.sleep(0.3)
+        with pytest.raises(TimeoutError):
+            server.call("GET", "/healthz", timeout=1)
+
+
+def test_a_peer_that_reads_nothing_is_cut(beside_a_hog: Future[float]) -> None:
+    """An answer that nobody takes holds its thread, here the only one, for a bounded time."""
+    assert 1 < beside_a_hog.result() < CUT_SECONDS
+
+
+def test_overload_is_answered_429(plain: served.Served) -> None:
+    """Requests beyond the queue are told to come again in a second; those in it are answered."""
+    with contextlib.ExitStack() as stack:
+        slow = stack.enter_context(plain.open())
+        slow.sendall(
+            siege.HEAD.replace(b"/echo", b"/slow?seconds=2") + b"Content-Length: 0\r\n\r\n"
+        )
+        time.sleep(0.3)
+        ordinary = [stack.enter_context(plain.open()) for _ in range(worker.MOST_QUEUED + 10)]
+        for sock in ordinary:
+            sock.sendall(siege.HEAD + b"Content-Length: 2\r\n\r\n{}")
+        answers = [_status_and_head(sock) for sock in ordinary]
+    assert {200: worker.MOST_QUEUED, 429: 10} == {
+        status: sum(one == status for one, _ in answers) for status in (200, 429)
+    }
+    assert all(b"Retry-After: 1\r\n" in head for status, head in answers if status == 429)
+
+
+def _status_and_head(sock: socket.socket) -> tuple[int, bytes]:
+    head = sock.recv(65536)
+    return int(head.split()[1]), head
+
+
+def test_the_bytes_of_unfinished_requests_are_bounded(plain: served.Served) -> None:
+    """Large bodies that stall cannot fill the memory: beyond a sum the largest is cut."""
+    count = worker.MOST_BUFFERED // 7_000_000 + 3
+    with contextlib.ExitStack() as stack:
+        hoarders = [stack.enter_context(plain.open()) for _ in range(count)]
+        for sock in hoarders:
+            sock.sendall(siege.HEAD + b"Content-Length: 7000001\r\n\r\n")
+            with contextlib.suppress(OSError):
+                sock.sendall(b"x" * 7_000_000)
+        assert plain.call("POST", "/echo", b"{}")[0] == 200
+        gone, _, _ = select.select(hoarders, [], [], 1)
+        assert gone
+        assert all(siege.ended(sock) for sock in gone)
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"GET / HTTP/9.9\r\nHost: x\r\n\r\n", 400),
+        (b"\x00\xff\r\n\r\n", 400),
+        (b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % (b"x" * 5000), 414),
+        (b"GET / HTTP/1.1\r\nx: %s\r\n\r\n" % (b"x" * 9000), 431),
+        (b"GET / HTTP/1.1\r\nx: %s" % (b"x" * 70_000), 431),
+        (b"POST /echo HTTP/1.1\r\nTransfer-Encoding: wild\r\n\r\n", 501),
+        (siege.HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 411),
+    ],
+    ids=["version", "binary", "long line", "long header", "endless head", "coding", "chunked"],
+)
+def test_what_cannot_be_parsed_is_refused_in_json(
+    plain: served.Served, content: bytes, status: int
+) -> None:
+    """Every byte input ends in a status and a small JSON body, and the connection with it."""
+    head, _, body = _exchange(plain, content).partition(b"\r\n\r\n")
+    assert status == int(head.split()[1])
+    assert b"Connection: close" in head
+    assert body.startswith(b'{"error": ')
+
+
+def test_an_early_refusal_reaches_a_peer_that_still_sends(plain: served.Served) -> None:
+    """A body over the limit is refused unread, and the peer reads why before any reset."""
+    status, body = plain.call("POST", "/echo", b"x" * 20_000_000)
+    assert (413, True) == (status, b"larger than" in body)
+
+
+def test_requests_in_one_segment_are_all_answered(plain: served.Served) -> None:
+    """What arrives ahead of its turn is kept for the next request on the connection."""
+    one = siege.HEAD + b"Content-Length: 2\r\n\r\n{}"
+    last = one.replace(b"Host", b"Connection: close\r\nHost")
+    assert _exchange(plain, one + one + last).count(b"200 OK") == 3
+
+
+def test_a_peer_that_asks_before_it_sends_is_told_to_go_on(plain: served.Served) -> None:
+    """Expect: 100-continue is answered at once, and once, and the body then awaited."""
+    with plain.open() as sock:
+        expects = b"Connection: close\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+        sock.sendall(siege.HEAD + expects)
+        assert sock.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        sock.sendall(b"{}")
+        rest = b"".join(iter(lambda: sock.recv(65536), b""))
+    assert (True, 0) == (rest.startswith(b"HTTP/1.1 200 OK"), rest.count(b"100 Continue"))
+
+
+def test_stop_with_connections_of_all_kinds(authority: served.Authority, tmp_path: Path) -> None:
+    """SIGTERM ends the process in under five seconds, whatever is open, and finishes a request."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(served.served(tmp_path, trust=authority, threads=4))
+        for _ in range(30):
+            stack.enter_context(server.open())
+            stack.enter_context(server.handshaken())
+            stack.enter_context(siege.KINDS["partial headers"][1](server))
+        running = stack.enter_context(contextlib.closing(server.connect()))
+        running.request("POST", "/slow?seconds=1", b"", {"Content-Type": "application/json"})
+        time.sleep(0.3)
+        seconds = server.stop()
+        assert seconds < 5
+        assert running.getresponse().status == 200
+        assert not [line for line in server.records() if line["level"] == "ERROR"]
+
+
+def test_only_overload_asks_for_a_retry() -> None:
+    """client-go repeats a call that is answered with Retry-After; no other refusal may ask it to."""
+    asking = [status for status in HTTPStatus if b"Retry-After" in worker.refusal(status)]
+    assert [HTTPStatus.TOO_MANY_REQUESTS] == asking

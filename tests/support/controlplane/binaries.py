@@ -1,0 +1,125 @@
+"""The control plane's programs: taken where they lie in the right version, else built once.
+
+They are ordinary Go modules; tests/cluster/controlplane pins them. Built ones are kept in the
+user's cache folder by version, so that the next checkout finds them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+VERSION = "1.36.3"
+ETCD_VERSION = "3.6.13"
+NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+MODULE = Path(__file__).resolve().parents[2] / "cluster" / "controlplane"
+MINUTES = {"etcd": 1.5, "kube-apiserver": 5.5, "kube-controller-manager": 3, "kube-scheduler": 2}
+TELL_SECONDS = 15
+
+
+class NotRun(Exception):
+    """The control plane can be neither found nor built here; the message says what is missing."""
+
+
+def cache(environ: Mapping[str, str]) -> Path:
+    """The folder that keeps what was built."""
+    home = environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(home) / "podrail" / f"kubernetes-{VERSION}"
+
+
+def found(environ: Mapping[str, str]) -> dict[str, Path]:
+    """The programs that need not be built."""
+    places = [environ.get("KUBEBUILDER_ASSETS", ""), *environ.get("PATH", "").split(os.pathsep)]
+    result: dict[str, Path] = {}
+    for name in NAMES:
+        kept = cache(environ) / name
+        candidates = [kept, *(Path(place) / name for place in places if place)]
+        for path in candidates:
+            if path.is_file() and (path == kept or _right_version(path)):
+                result[name] = path
+                break
+    return result
+
+
+def ready(environ: Mapping[str, str]) -> dict[str, Path]:
+    """All programs, building those that are missing, one at a time.
+
+    Raises:
+        NotRun: something is missing and there is no Go to build it with.
+    """
+    missing = [name for name in NAMES if name not in found(environ)]
+    if missing:
+        if shutil.which("go") is None:
+            raise NotRun(
+                f"NOT RUN: {', '.join(missing)} of Kubernetes {VERSION} and no Go to build them"
+            )
+        folder = cache(environ)
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder / "lock"):
+            for name in NAMES:
+                if name not in found(environ):
+                    _build(name, folder)
+    return found(environ)
+
+
+def _right_version(path: Path) -> bool:
+    try:
+        said = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=10, check=False
+        )
+    except OSError:
+        return False
+    return (ETCD_VERSION if path.name == "etcd" else f"v{VERSION}") in said.stdout
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One builder at a time on this machine; the lock ends with its holder."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build(name: str, folder: Path) -> None:
+    major, minor, _ = VERSION.split(".")
+    flag = "-X k8s.io/component-base/version.git"
+    stamps = f"{flag}Version=v{VERSION} {flag}Major={major} {flag}Minor={minor}"
+    package = "./etcd" if name == "etcd" else f"k8s.io/kubernetes/cmd/{name}"
+    aside = folder / f".{name}.{os.getpid()}"
+    command = [
+        "go",
+        "build",
+        "-p",
+        "2",
+        "-trimpath",
+        "-ldflags",
+        f"-s -w {stamps}",
+        "-o",
+        str(aside),
+        package,
+    ]
+    print(f"building {name} {VERSION} once, about {MINUTES[name]} min", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    build = subprocess.Popen(command, cwd=MODULE, env={**os.environ, "CGO_ENABLED": "0"})  # noqa: TID251 - children live in our environment
+    done = threading.Event()
+    threading.Thread(target=_tell, args=(name, began, done), daemon=True).start()
+    try:
+        if build.wait() != 0:
+            raise RuntimeError(f"building {name} failed: {' '.join(command)}")
+    finally:
+        done.set()
+        build.kill()
+    aside.rename(folder / name)
+
+
+def _tell(name: str, began: float, done: threading.Event) -> None:
+    while not done.wait(TELL_SECONDS):
+        print(f"  {name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)

@@ -1,0 +1,127 @@
+"""podrail in a cluster: its programs as child processes, its manifests as deploy/ has them."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from controlplane.plane import Cluster
+from controlplane.processes import Child
+
+ROOT = Path(__file__).resolve().parents[3]
+DEPLOY = ROOT / "deploy"
+SHAPES = ROOT / "podrail_cli" / "data" / "shapes"
+
+
+def script(name: str) -> Path:
+    """A console script of the environment that runs the tests."""
+    return Path(sys.executable).parent / name
+
+
+def documents(path: Path) -> list[dict[str, Any]]:
+    """The documents of a manifest."""
+    return [one for one in yaml.safe_load_all(path.read_text()) if one]
+
+
+class Installed:
+    """The webhook and the extender of one cluster."""
+
+    def __init__(self, cluster: Cluster, profiles: Path | None = None) -> None:
+        self.cluster = cluster
+        self._profiles = {} if profiles is None else {"PODRAIL_PROFILES": str(profiles)}
+        self.certificates = cluster.folder / "tls"
+        subprocess.run(
+            [script("podrail-certs"), "create", "--out", self.certificates, "--days", "2"],
+            check=True,
+            capture_output=True,
+        )
+        for name in ("rbac", "policy"):
+            self._apply(DEPLOY / "webhook" / f"{name}.yaml")
+        self._apply(DEPLOY / "extender" / "rbac.yaml")
+
+    def webhook(self) -> Child:
+        """Start the webhook."""
+        return self._program(
+            "podrail-webhook",
+            {
+                "PODRAIL_CERT": str(self.certificates / "tls.crt"),
+                "PODRAIL_KEY": str(self.certificates / "tls.key"),
+            },
+        )
+
+    def extender(self, **settings: str) -> Child:
+        """Start the extender."""
+        return self._program("podrail-extender", {"PODRAIL_SHAPES": str(SHAPES), **settings})
+
+    def _program(self, name: str, settings: Mapping[str, str]) -> Child:
+        environ = {
+            "PODRAIL_LISTEN": "127.0.0.1:0",
+            "PODRAIL_KUBECONFIG": str(self.cluster.kubeconfig),
+            "PYTHONSAFEPATH": "1",
+            **self._profiles,
+            **settings,
+        }
+        number = len(list(self.cluster.folder.glob(f"{name}-*.log")))
+        return self.cluster.run(f"{name}-{number}", [script(name)], environ)
+
+    def register(self, address: str, *, by_url: bool = True, alive: bool = True) -> None:
+        """Register the webhook as deploy/ does, reached by URL or by the Service of deploy/."""
+        (registration,) = documents(DEPLOY / "webhook" / "registration.yaml")
+        authority = base64.b64encode((self.certificates / "ca.crt").read_bytes()).decode()
+        for webhook in registration["webhooks"]:
+            service = {**webhook["clientConfig"]["service"], "port": int(address.split(":")[1])}
+            given = {"url": f"https://{address}/mutate"} if by_url else {"service": service}
+            webhook["clientConfig"] = {**given, "caBundle": authority}
+        self.unregister()
+        self.cluster.client.create(registration)
+        if alive:
+            self._wait_until_called()
+
+    def unregister(self) -> None:
+        """Take the registration away."""
+        self.cluster.client.delete(
+            "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/podrail"
+        )
+
+    def _wait_until_called(self) -> None:
+        """The API server learns of a registration by a watch of its own."""
+        probe = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "probe", "labels": {"podrail.dev/fabric": "tcp"}},
+            "spec": {"containers": [{"name": "c", "image": "x"}]},
+        }
+
+        def called() -> bool:
+            answer = self.cluster.client.try_create(probe, dryRun="All")
+            return "podrail.dev/injected" in (answer.body.get("metadata") or {}).get(
+                "annotations", {}
+            )
+
+        eventually(called, "the webhook is called")
+
+    def _apply(self, path: Path) -> None:
+        for one in documents(path):
+            answer = self.cluster.client.try_create(one, fieldValidation="Strict")
+            assert answer.status in {201, 409}, answer.message
+
+    def scheduler_config(self, address: str) -> dict[str, Any]:
+        """The shipped configuration of the second scheduler, with the extender's address."""
+        (config,) = documents(DEPLOY / "extender" / "scheduler-second.yaml")
+        config["extenders"][0]["urlPrefix"] = f"http://{address}"
+        return config
+
+
+def eventually(true: Callable[[], bool], what: str, seconds: float = 20) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.1)

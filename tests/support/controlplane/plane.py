@@ -1,0 +1,153 @@
+"""etcd, kube-apiserver, kube-controller-manager and kube-scheduler of one cluster, on free ports."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from controlplane import binaries
+from controlplane.client import Client
+from controlplane.processes import Child, free_port
+
+TOKEN = "admin-of-a-cluster-that-lives-in-a-test"
+SERVICE_RANGE = "10.96.0.0/16"
+CONTROLLERS = ("serviceaccount-controller", "serviceaccount-token-controller", "job-controller",
+               "namespace-controller", "garbage-collector-controller", "root-ca-certificate-publisher-controller")  # fmt: skip
+
+
+class Cluster:
+    """A running control plane; use as a context manager. Its folder is kept if the block fails."""
+
+    def __init__(self) -> None:
+        self._programs = binaries.ready(os.environ)  # noqa: TID251 - children live in our environment
+        self.folder = Path(tempfile.mkdtemp(prefix="podrail-cluster-"))
+        self._children: list[Child] = []
+        self.port = free_port()
+        self.kubeconfig = self.folder / "kubeconfig"
+
+    def __enter__(self) -> Cluster:
+        try:
+            self._start()
+        except BaseException:
+            self.stop(keep=True)
+            raise
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.stop(keep=kind is not None)
+
+    def stop(self, *, keep: bool) -> None:
+        """End everything, the store last."""
+        for child in reversed(self._children):
+            child.stop()
+        if keep:
+            print(f"control plane: logs are kept in {self.folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(
+        self, name: str, command: list[str | Path], environ: Mapping[str, str] | None = None
+    ) -> Child:
+        """Start a program that ends with the cluster."""
+        child = Child(command, self.folder / f"{name}.log", environ)
+        self._children.append(child)
+        return child
+
+    def scheduler(self, name: str, config: Mapping[str, Any]) -> Child:
+        """Start a kube-scheduler with a KubeSchedulerConfiguration."""
+        path = self.folder / f"{name}.yaml"
+        whole = {**config, "clientConnection": {"kubeconfig": str(self.kubeconfig), "qps": 500, "burst": 500},
+                 "leaderElection": {"leaderElect": False}}  # fmt: skip
+        path.write_text(yaml.safe_dump(whole))
+        port = free_port()
+        child = self.run(name, [self._programs["kube-scheduler"], "--config", path, "--secure-port", str(port),
+                                "--cert-dir", self.folder / f"{name}-certs", "-v", "2"])  # fmt: skip
+        child.wait_until(lambda: "Serving securely" in child.log.read_text(errors="replace"), 30)
+        return child
+
+    def _start(self) -> None:
+        self._write_keys()
+        etcd, peer = f"http://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}"
+        self.run("etcd", [
+            self._programs["etcd"], "--data-dir", self.folder / "etcd", "--unsafe-no-fsync",
+            "--listen-client-urls", etcd, "--advertise-client-urls", etcd, "--listen-peer-urls", peer,
+            "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}", "--log-level", "warn",
+        ])  # fmt: skip
+        server = self.run("kube-apiserver", [
+            self._programs["kube-apiserver"], "--etcd-servers", etcd, "--bind-address", "127.0.0.1",
+            "--secure-port", str(self.port), "--cert-dir", self.folder / "certs",
+            "--service-account-key-file", self.folder / "sa.key",
+            "--service-account-signing-key-file", self.folder / "sa.key",
+            "--service-account-issuer", "https://kubernetes.default.svc",
+            "--service-cluster-ip-range", SERVICE_RANGE, "--token-auth-file", self.folder / "tokens.csv",
+            "--authorization-mode", "RBAC", "--allow-privileged=true",
+            # Nobody would take the taint off a node that has no kubelet.
+            "--disable-admission-plugins", "TaintNodesByCondition",
+        ])  # fmt: skip
+        server.wait_until(self._answers, 60)
+        self.run("kube-controller-manager", [
+            self._programs["kube-controller-manager"], "--kubeconfig", self.kubeconfig, "--leader-elect=false",
+            "--controllers", ",".join(CONTROLLERS), "--use-service-account-credentials=false",
+            "--service-account-private-key-file", self.folder / "sa.key", "--secure-port", str(free_port()),
+            "--cert-dir", self.folder / "kcm-certs", "--kube-api-qps", "500", "--kube-api-burst", "500",
+            "--root-ca-file", self.folder / "certs" / "apiserver.crt",
+        ])  # fmt: skip
+        self.scheduler(
+            "kube-scheduler",
+            {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"},
+        )
+        server.wait_until(self._has_service_account, 60)
+
+    def _write_keys(self) -> None:
+        key = rsa.generate_private_key(65537, 2048)
+        pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL,
+                                serialization.NoEncryption())  # fmt: skip
+        (self.folder / "sa.key").write_bytes(pem)
+        (self.folder / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\n')
+
+    def _answers(self) -> bool:
+        """True once the API server is ready; it writes its own certificate at its start."""
+        certificate = self.folder / "certs" / "apiserver.crt"
+        if not certificate.is_file():
+            return False
+        if not self.kubeconfig.is_file():
+            self.kubeconfig.write_text(yaml.safe_dump(_kubeconfig(self.port, str(certificate))))
+        try:
+            self.client = Client("127.0.0.1", self.port, certificate.read_text(), TOKEN)
+            return self.client.call("GET", "/readyz").status == 200
+        except OSError:
+            return False
+
+    def _has_service_account(self) -> bool:
+        return (
+            self.client.call("GET", "/api/v1/namespaces/default/serviceaccounts/default").status
+            == 200
+        )
+
+
+def _kubeconfig(port: int, authority: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "podrail",
+        "clusters": [
+            {
+                "name": "podrail",
+                "cluster": {
+                    "server": f"https://127.0.0.1:{port}",
+                    "certificate-authority": authority,
+                },
+            }
+        ],
+        "users": [{"name": "admin", "user": {"token": TOKEN}}],
+        "contexts": [{"name": "podrail", "context": {"cluster": "podrail", "user": "admin"}}],
+    }
