@@ -97,7 +97,7 @@ def _rendered(form: str, entries: Sequence[Entry], changed: Sequence[Any]) -> st
     help="Folder of machine types beside the shipped catalog.",
 )
 @click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table")
-def rank_command(  # noqa: PLR0913 - one parameter an option
+def rank_command(  # noqa: PLR0913, PLR0917 - one parameter an option
     path: str, profile: str | None, namespace: str, cluster: Path, shapes: Path | None, form: str
 ) -> None:
     """Rank the nodes of a cluster for the first pod in a file, best first."""

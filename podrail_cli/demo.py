@@ -1,6 +1,257 @@
-"""Stand-in until the demo is written in the next step."""
+"""`podrail demo`: webhook and extender at work on a simulated cluster, without any Kubernetes.
+
+The two programs are the real ones, in processes of their own, over TLS and HTTP; the API server is
+a small one in memory, and the nodes, the scheduler's default rules and the jobs are simulated.
+"""
+
+import base64
+import json
+import signal
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import jsonpatch
+
+from podrail import alignment, names
+from podrail.topology import Topology
+from podrail_cli import demo_programs, demo_world, library, output
+from podrail_cli.demo_api import DemoApi
+from podrail_cli.demo_programs import DemoError, Program
+
+Document = dict[str, Any]
+Say = Callable[[str], None]
+WEIGHT: Final = 20
+"""The extender's weight in deploy/extender/scheduler-second.yaml; a point counts ten times that."""
+GPUS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What the demo runs on."""
+
+    api: DemoApi
+    webhook: Program
+    extender: Program
+    shapes: Mapping[str, Topology]
 
 
 def run(*, once: bool, as_json: bool) -> None:
-    """Not here yet."""
-    raise ValueError(f"the demo is not here yet ({once}, {as_json})")
+    """Run the demo; it ends by itself with once or JSON, else with Ctrl-C.
+
+    Raises:
+        DemoError: a program did not start.
+    """
+    say: Say = (lambda _text: None) if as_json else click.echo
+    shapes_folder = resources.files("podrail_cli") / "data" / "shapes"
+    with (
+        tempfile.TemporaryDirectory(prefix="podrail-demo-") as name,
+        resources.as_file(shapes_folder) as shapes,
+        DemoApi() as api,
+    ):
+        folder = Path(name)
+        say(
+            "podrail demo: a simulated cluster (no Kubernetes, no GPUs); webhook and extender are real.\n"
+        )
+        for document in demo_world.objects():
+            api.store.put(document)
+        demo_programs.certificates(folder)
+        running: list[Program] = []
+        try:
+            running.append(Program("podrail-webhook", folder, _webhook_settings(folder, api.url)))
+            running.append(Program("podrail-extender", folder, _extender_settings(shapes, api.url)))
+            stage = Stage(api, running[0], running[1], library.shapes(shapes))
+            told = _play(stage, say)
+            if as_json:
+                click.echo(output.as_json(told))
+            elif not once:
+                _wait(stage, say)
+        finally:
+            for program in reversed(running):
+                program.stop()
+
+
+def _webhook_settings(folder: Path, server: str) -> dict[str, str]:
+    return {
+        "PODRAIL_LISTEN": "127.0.0.1:0",
+        "PODRAIL_SERVER": server,
+        "PODRAIL_CERT": str(folder / "tls.crt"),
+        "PODRAIL_KEY": str(folder / "tls.key"),
+    }
+
+
+def _extender_settings(shapes: Path, server: str) -> dict[str, str]:
+    return {
+        "PODRAIL_LISTEN": "127.0.0.1:0",
+        "PODRAIL_SERVER": server,
+        "PODRAIL_SHAPES": str(shapes),
+    }
+
+
+def _play(stage: Stage, say: Say) -> Document:
+    """The whole story: one pod, then two jobs under either scheduler."""
+    before = demo_world.workers(0)[0]
+    after, warnings = _admitted(stage, before)
+    _tell_pod(before, after, warnings, say)
+    jobs = [pod for job in range(demo_world.JOBS) for pod in demo_world.workers(job)]
+    injected = [_admitted(stage, pod)[0] for pod in jobs]
+    default = _by_default_rules(stage, injected)
+    placed = _with_extender(stage, injected)
+    total = len(jobs) * GPUS
+    shares = {
+        "default": _aligned(stage, default) / total,
+        "podrail": _aligned(stage, placed) / total,
+        "best": _best_possible(stage, len(jobs)) / total,
+    }
+    _tell_placement(placed, shares, len(jobs), say)
+    return {
+        "simulated": True,
+        "nodes": len(demo_world.nodes()),
+        "pod": {"before": before, "after": after, "warnings": warnings},
+        "alignedPairs": shares,
+        "placements": {
+            pod["metadata"]["name"]: json.loads(pod["metadata"]["annotations"][names.PLACEMENT])
+            for pod in placed
+        },
+        "defaultNodes": {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in default},
+    }
+
+
+def _admitted(stage: Stage, pod: Document) -> tuple[Document, list[str]]:
+    """The pod after the webhook's patch, and the warnings that kubectl would print."""
+    request = {
+        "uid": pod["metadata"]["name"],
+        "operation": "CREATE",
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "namespace": demo_world.NAMESPACE,
+        "object": pod,
+    }
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    response = stage.webhook.post("/mutate", review)["response"]
+    if not response["allowed"]:
+        raise DemoError(response["status"]["message"])
+    patch = json.loads(base64.b64decode(response["patch"]))
+    return jsonpatch.JsonPatch(patch).apply(pod), response.get("warnings", [])
+
+
+def _by_default_rules(stage: Stage, pods: Sequence[Document]) -> list[Document]:
+    """The pods, bound as kube-scheduler's defaults would: to the emptiest node that fits."""
+    known = stage.api.store.all("Pod")
+    placed = []
+    for pod in deepcopy(list(pods)):
+        fitting = demo_world.feasible(pod, demo_world.nodes(), known)
+        scores = {
+            node["metadata"]["name"]: demo_world.default_score(node, known) for node in fitting
+        }
+        pod["spec"]["nodeName"] = demo_world.best(fitting, scores)
+        known.append(pod)
+        placed.append(pod)
+    return placed
+
+
+def _with_extender(stage: Stage, pods: Sequence[Document]) -> list[Document]:
+    """The pods, bound by the real extender, which writes their placement into them."""
+    store = stage.api.store
+    for pod in pods:
+        created = store.put(pod)
+        fitting = demo_world.feasible(created, demo_world.nodes(), store.all("Pod"))
+        nodes = [node["metadata"]["name"] for node in fitting]
+        left = stage.extender.post("/filter", {"Pod": created, "NodeNames": nodes})["NodeNames"]
+        points = stage.extender.post("/prioritize", {"Pod": created, "NodeNames": left})
+        extra = {one["Host"]: 10 * WEIGHT * one["Score"] for one in points}
+        known = store.all("Pod")
+        candidates = [node for node in fitting if node["metadata"]["name"] in extra]
+        scores = {
+            node["metadata"]["name"]: extra[node["metadata"]["name"]]
+            + demo_world.default_score(node, known)
+            for node in candidates
+        }
+        metadata = created["metadata"]
+        bind = {
+            "PodName": metadata["name"],
+            "PodNamespace": metadata["namespace"],
+            "PodUID": metadata["uid"],
+            "Node": demo_world.best(candidates, scores),
+        }
+        if error := stage.extender.post("/bind", bind)["Error"]:
+            raise DemoError(error)
+    wanted = {pod["metadata"]["name"] for pod in pods}
+    return [pod for pod in store.all("Pod") if pod["metadata"]["name"] in wanted]
+
+
+def _aligned(stage: Stage, pods: Sequence[Document]) -> int:
+    return sum(_aligned_on(stage, str(pod["spec"]["nodeName"])) for pod in pods)
+
+
+def _aligned_on(stage: Stage, node: str) -> int:
+    """How many of a whole-node pod's GPU-NIC pairs are aligned on a node."""
+    kinds = {one["metadata"]["name"]: one["metadata"]["labels"] for one in demo_world.nodes()}
+    topology = stage.shapes[kinds[node][names.INSTANCE_TYPE]]
+    gpus = tuple(range(len(topology.gpus)))
+    rails = alignment.best(topology, gpus, topology.rails).rails
+    return alignment.aligned_pairs(topology, list(zip(gpus, rails, strict=True)))
+
+
+def _best_possible(stage: Stage, pods: int) -> int:
+    """The most pairs that any choice of so many nodes could align."""
+    each = sorted(
+        (_aligned_on(stage, one["metadata"]["name"]) for one in demo_world.nodes()), reverse=True
+    )
+    return sum(each[:pods])
+
+
+def _tell_pod(before: Document, after: Document, warnings: Sequence[str], say: Say) -> None:
+    say("1. One label, and the pod gets its rails. What its author wrote:\n")
+    say(_indented(output.as_yaml([{"metadata": before["metadata"], "spec": before["spec"]}])))
+    say("   What podrail adds to it:\n")
+    annotations = after["metadata"]["annotations"]
+    container = after["spec"]["containers"][0]
+    say(f"   networks       {annotations[names.NETWORKS]}")
+    rails = sorted(name for name in container["resources"]["limits"] if "rail" in name)
+    say(f"   limits         {rails[0]} ... {rails[-1]}: 1 each")
+    say(f"   env            {', '.join(entry['name'] for entry in container['env'])}")
+    say(f"   /etc/nccl.conf {', '.join(annotations[names.NCCL_CONF].split())}")
+    say(f"   scheduler      {after['spec']['schedulerName']}")
+    for warning in warnings:
+        say(f"   kubectl prints: {warning}")
+
+
+def _tell_placement(
+    placed: Sequence[Document], shares: Mapping[str, float], pods: int, say: Say
+) -> None:
+    say(f"\n2. {demo_world.JOBS} jobs of {demo_world.WORKERS} pods, {GPUS} GPUs each, on 16 nodes.")
+    say("   All nodes have the same resources, but on half of them GPUs and NICs sit on opposite")
+    say("   sockets, and those are the emptier ones. Where podrail puts the pods:\n")
+    rows = []
+    for pod in placed:
+        told = json.loads(pod["metadata"]["annotations"][names.PLACEMENT])
+        rows.append(
+            (pod["metadata"]["name"], told["node"], told["tier"], f"{told['expected']:.0%}")
+        )
+    say(_indented(output.table(("POD", "NODE", "TIER", "ALIGNED"), rows)))
+    say(f"\n3. GPU-NIC pairs that are aligned, of {pods * GPUS}:\n")
+    for name, told in (
+        ("default", "kube-scheduler's default rules"),
+        ("podrail", "with podrail"),
+        ("best", "best possible"),
+    ):
+        say(f"   {told:<31} {shares[name]:>4.0%}  {'#' * round(40 * shares[name])}")
+    say("\nTry your own pod:  podrail inject -f your-pod.yaml --profile sriov-rails -o diff")
+
+
+def _wait(stage: Stage, say: Say) -> None:
+    say(f"\nwebhook  {stage.webhook.url}/mutate\nextender {stage.extender.url}")
+    say("Both keep running; Ctrl-C ends everything.")
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        say("\nStopping.")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"   {line}" for line in text.rstrip().splitlines()) + "\n"

@@ -1,4 +1,4 @@
-"""`podrail inject`: what the webhook would make of the pods in a file, by the webhook's own rules."""
+"""`podrail inject`: what the webhook makes of the pods in a file, by the webhook's own rules."""
 
 import difflib
 from collections.abc import Mapping, Sequence

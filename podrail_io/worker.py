@@ -213,6 +213,11 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
         for connection in self._polled:
             connection.deadline = min(connection.deadline, deadline)
 
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """One round of the main loop; a stopping worker looks at its deadlines more often."""
+        stopping = self._last_deadline < math.inf
+        super().wait_for_and_dispatch_events(min(timeout, SWEEP_SECONDS) if stopping else timeout)
+
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
         """Answer what gunicorn could not parse, or what the application raised, in JSON."""
         matches = (status for kind, status in _STATUSES if isinstance(exc, kind))

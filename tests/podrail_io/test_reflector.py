@@ -155,9 +155,10 @@ def test_a_gap_that_410_hides_is_closed_by_a_list(server: FaultyApi) -> None:
     """After 410 the list is taken again: what vanished meanwhile goes, what came is there."""
     told: list[Change[int]] = []
     server.put("a", size=1)
-    server.put("b", size=2)
     with reflecting(server, changed=told.append) as things:
         assert eventually(lambda: bool(watches(server)))
+        server.put("b", size=2)
+        assert eventually(lambda: things.items() == {"a": 1, "b": 2})
         server.faults.extend([Fault.ERROR] * 3)
         server.close_watches()
         server.remove("a")

@@ -3,6 +3,8 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
+import ssl
+import struct
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from http import HTTPStatus
@@ -189,6 +191,22 @@ def test_a_peer_that_asks_before_it_sends_is_told_to_go_on(plain: served.Served)
         sock.sendall(b"{}")
         rest = b"".join(iter(lambda: sock.recv(65536), b""))
     assert (True, 0) == (rest.startswith(b"HTTP/1.1 200 OK"), rest.count(b"100 Continue"))
+
+
+def test_resets_at_any_moment_leave_no_trace(authority: served.Authority, tmp_path: Path) -> None:
+    """Peers that reset, before and after the server noticed them, cost no worker and no error."""
+    reset = struct.pack("ii", 1, 0)
+    with served.served(tmp_path, trust=authority, threads=4) as server:
+        whole = siege.HEAD + b"Content-Length: 2\r\n\r\n{}"
+        for index in range(40):
+            for opened in (server.open, server.handshaken, lambda: siege.half_handshake(server)):
+                with opened() as sock:
+                    if isinstance(sock, ssl.SSLSocket):
+                        sock.sendall(whole[: 1 + index * 3])
+                    time.sleep(0.001 * (index % 3))
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        assert server.call("POST", "/echo", b"{}")[0] == 200
+        assert {"INFO"} == {line["level"] for line in server.records()}
 
 
 def test_stop_with_connections_of_all_kinds(authority: served.Authority, tmp_path: Path) -> None:
