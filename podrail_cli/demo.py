@@ -4,41 +4,26 @@ The two programs are the real ones, in processes of their own, over TLS and HTTP
 a small one in memory, and the nodes, the scheduler's default rules and the jobs are simulated.
 """
 
-import base64
 import json
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 import click
-import jsonpatch
 
-from podrail import alignment, names
-from podrail.topology import Topology
-from podrail_cli import demo_programs, demo_world, library, output
+from podrail import names
+from podrail_cli import demo_programs, demo_stage, demo_world, library, output
 from podrail_cli.demo_api import DemoApi
-from podrail_cli.demo_programs import DemoError, Program
+from podrail_cli.demo_programs import Program
+from podrail_cli.demo_stage import Stage
 
 Document = dict[str, Any]
 Say = Callable[[str], None]
-WEIGHT: Final = 20
-"""The extender's weight in deploy/extender/scheduler-second.yaml; a point counts ten times that."""
 GPUS: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What the demo runs on."""
-
-    api: DemoApi
-    webhook: Program
-    extender: Program
-    shapes: Mapping[str, Topology]
 
 
 def run(*, once: bool, as_json: bool) -> None:
@@ -52,14 +37,12 @@ def run(*, once: bool, as_json: bool) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="podrail-demo-") as name,
         resources.as_file(shapes_folder) as shapes,
-        DemoApi() as api,
+        DemoApi(time.time) as api,
     ):
         folder = Path(name)
-        say(
-            "podrail demo: a simulated cluster (no Kubernetes, no GPUs); webhook and extender are real.\n"
-        )
+        say("podrail demo: webhook and extender are the real programs; the cluster is simulated.\n")
         for document in demo_world.objects():
-            api.store.put(document)
+            demo_stage.create(api, document)
         demo_programs.certificates(folder)
         running: list[Program] = []
         try:
@@ -96,17 +79,17 @@ def _extender_settings(shapes: Path, server: str) -> dict[str, str]:
 def _play(stage: Stage, say: Say) -> Document:
     """The whole story: one pod, then two jobs under either scheduler."""
     before = demo_world.workers(0)[0]
-    after, warnings = _admitted(stage, before)
+    after, warnings = demo_stage.admitted(stage, before)
     _tell_pod(before, after, warnings, say)
     jobs = [pod for job in range(demo_world.JOBS) for pod in demo_world.workers(job)]
-    injected = [_admitted(stage, pod)[0] for pod in jobs]
-    default = _by_default_rules(stage, injected)
-    placed = _with_extender(stage, injected)
+    injected = [demo_stage.admitted(stage, pod)[0] for pod in jobs]
+    default = demo_stage.by_default_rules(stage, injected)
+    placed = demo_stage.with_extender(stage, injected)
     total = len(jobs) * GPUS
     shares = {
-        "default": _aligned(stage, default) / total,
-        "podrail": _aligned(stage, placed) / total,
-        "best": _best_possible(stage, len(jobs)) / total,
+        "default": demo_stage.aligned(stage, default) / total,
+        "podrail": demo_stage.aligned(stage, placed) / total,
+        "best": demo_stage.best_possible(stage, len(jobs)) / total,
     }
     _tell_placement(placed, shares, len(jobs), say)
     return {
@@ -120,89 +103,6 @@ def _play(stage: Stage, say: Say) -> Document:
         },
         "defaultNodes": {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in default},
     }
-
-
-def _admitted(stage: Stage, pod: Document) -> tuple[Document, list[str]]:
-    """The pod after the webhook's patch, and the warnings that kubectl would print."""
-    request = {
-        "uid": pod["metadata"]["name"],
-        "operation": "CREATE",
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "namespace": demo_world.NAMESPACE,
-        "object": pod,
-    }
-    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-    response = stage.webhook.post("/mutate", review)["response"]
-    if not response["allowed"]:
-        raise DemoError(response["status"]["message"])
-    patch = json.loads(base64.b64decode(response["patch"]))
-    return jsonpatch.JsonPatch(patch).apply(pod), response.get("warnings", [])
-
-
-def _by_default_rules(stage: Stage, pods: Sequence[Document]) -> list[Document]:
-    """The pods, bound as kube-scheduler's defaults would: to the emptiest node that fits."""
-    known = stage.api.store.all("Pod")
-    placed = []
-    for pod in deepcopy(list(pods)):
-        fitting = demo_world.feasible(pod, demo_world.nodes(), known)
-        scores = {
-            node["metadata"]["name"]: demo_world.default_score(node, known) for node in fitting
-        }
-        pod["spec"]["nodeName"] = demo_world.best(fitting, scores)
-        known.append(pod)
-        placed.append(pod)
-    return placed
-
-
-def _with_extender(stage: Stage, pods: Sequence[Document]) -> list[Document]:
-    """The pods, bound by the real extender, which writes their placement into them."""
-    store = stage.api.store
-    for pod in pods:
-        created = store.put(pod)
-        fitting = demo_world.feasible(created, demo_world.nodes(), store.all("Pod"))
-        nodes = [node["metadata"]["name"] for node in fitting]
-        left = stage.extender.post("/filter", {"Pod": created, "NodeNames": nodes})["NodeNames"]
-        points = stage.extender.post("/prioritize", {"Pod": created, "NodeNames": left})
-        extra = {one["Host"]: 10 * WEIGHT * one["Score"] for one in points}
-        known = store.all("Pod")
-        candidates = [node for node in fitting if node["metadata"]["name"] in extra]
-        scores = {
-            node["metadata"]["name"]: extra[node["metadata"]["name"]]
-            + demo_world.default_score(node, known)
-            for node in candidates
-        }
-        metadata = created["metadata"]
-        bind = {
-            "PodName": metadata["name"],
-            "PodNamespace": metadata["namespace"],
-            "PodUID": metadata["uid"],
-            "Node": demo_world.best(candidates, scores),
-        }
-        if error := stage.extender.post("/bind", bind)["Error"]:
-            raise DemoError(error)
-    wanted = {pod["metadata"]["name"] for pod in pods}
-    return [pod for pod in store.all("Pod") if pod["metadata"]["name"] in wanted]
-
-
-def _aligned(stage: Stage, pods: Sequence[Document]) -> int:
-    return sum(_aligned_on(stage, str(pod["spec"]["nodeName"])) for pod in pods)
-
-
-def _aligned_on(stage: Stage, node: str) -> int:
-    """How many of a whole-node pod's GPU-NIC pairs are aligned on a node."""
-    kinds = {one["metadata"]["name"]: one["metadata"]["labels"] for one in demo_world.nodes()}
-    topology = stage.shapes[kinds[node][names.INSTANCE_TYPE]]
-    gpus = tuple(range(len(topology.gpus)))
-    rails = alignment.best(topology, gpus, topology.rails).rails
-    return alignment.aligned_pairs(topology, list(zip(gpus, rails, strict=True)))
-
-
-def _best_possible(stage: Stage, pods: int) -> int:
-    """The most pairs that any choice of so many nodes could align."""
-    each = sorted(
-        (_aligned_on(stage, one["metadata"]["name"]) for one in demo_world.nodes()), reverse=True
-    )
-    return sum(each[:pods])
 
 
 def _tell_pod(before: Document, after: Document, warnings: Sequence[str], say: Say) -> None:

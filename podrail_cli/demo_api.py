@@ -253,15 +253,15 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """No access log between the demo's lines."""
 
-    def do_GET(self) -> None:  # noqa: N802 - named by http.server
+    def do_GET(self) -> None:
         """Get, list or watch."""
         self._answer(self._read)
 
-    def do_POST(self) -> None:  # noqa: N802 - named by http.server
+    def do_POST(self) -> None:
         """Create an object, or bind a pod."""
         self._answer(self._write)
 
-    def do_DELETE(self) -> None:  # noqa: N802 - named by http.server
+    def do_DELETE(self) -> None:
         """Delete an object."""
         self._answer(lambda target, _body: self._send(200, self.server.store.delete(target)))
 
