@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Final
 
 from podrail.topology import ALIGNED, WORTH, Tier, Topology
@@ -46,14 +46,31 @@ def expected(topology: Topology, gpus: int, rails: tuple[int, ...]) -> Alignment
     pairings = [best(topology, one, here) for one in sets]
     share = 1 / len(sets)
     told = tuple((one, share) for one in sets[:TOLD_SETS])
-    return Alignment(sum(one.worth for one in pairings) * share, pairings[0].tier, told)
+    # Rounded, so that two machines of one kind never differ by an error of floating point.
+    worth = round(math.fsum(one.worth for one in pairings) / len(sets), 6)
+    return Alignment(worth, pairings[0].tier, told)
 
 
 def _sets(all_gpus: int, gpus: int) -> list[tuple[int, ...]]:
     if gpus >= all_gpus:
         return [tuple(range(all_gpus))]
-    step = -(-math.comb(all_gpus, gpus) // MOST_SETS)
-    return list(islice(combinations(range(all_gpus), gpus), 0, None, step))
+    total = math.comb(all_gpus, gpus)
+    if total <= MOST_SETS:
+        return list(combinations(range(all_gpus), gpus))
+    return [_numbered(all_gpus, gpus, total * one // MOST_SETS) for one in range(MOST_SETS)]
+
+
+def _numbered(all_gpus: int, gpus: int, number: int) -> tuple[int, ...]:
+    """The set with this number among all of its size, without counting up to it."""
+    found: list[int] = []
+    for gpu in range(all_gpus):
+        left = gpus - len(found)
+        with_it = math.comb(all_gpus - gpu - 1, left - 1) if left else 0
+        if number < with_it:
+            found.append(gpu)
+        else:
+            number -= with_it
+    return tuple(found)
 
 
 @lru_cache(maxsize=4096)

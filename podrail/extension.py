@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podrail import document
-from podrail.errors import RequestError
+from podrail import document, pod
+from podrail.errors import PodError, RequestError
 from podrail.reading import shown
 
 MOST_NODES: Final = 100_000
@@ -44,17 +44,21 @@ def arguments(body: bytes) -> Arguments:
         RequestError: not ExtenderArgs.
     """
     top = _object(document.read(body), "body")
-    pod = _object(top.get("Pod"), "Pod")
+    asked = _object(top.get("Pod"), "Pod")
     for key in ("metadata", "spec"):
-        _object(pod.get(key), f"Pod.{key}")
+        _object(asked.get(key), f"Pod.{key}")
+    try:
+        pod.read(asked, "")
+    except PodError as error:
+        raise RequestError(f"Pod.{error}") from error
     nodes = top.get("NodeNames")
     if nodes is None and isinstance(top.get("Nodes"), dict):
-        nodes = [_name(node) for node in top["Nodes"].get("items") or ()]
+        nodes = _names(top["Nodes"].get("items"))
     if not isinstance(nodes, list) or len(nodes) > MOST_NODES:
         raise RequestError(f"NodeNames: expected a list of names, got {shown(nodes)}")
     if any(type(node) is not str for node in nodes):
         raise RequestError("NodeNames: expected names only")
-    return Arguments(pod, nodes)
+    return Arguments(asked, nodes)
 
 
 def bind(body: bytes) -> Bind:
@@ -106,9 +110,12 @@ def _text(top: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _name(node: object) -> object:
-    metadata = node.get("metadata") if isinstance(node, dict) else None
-    return metadata.get("name") if isinstance(metadata, dict) else None
+def _names(nodes: object) -> list[object]:
+    found = []
+    for node in nodes if isinstance(nodes, list) else ():
+        metadata = node.get("metadata") if isinstance(node, dict) else None
+        found.append(metadata.get("name") if isinstance(metadata, dict) else None)
+    return found
 
 
 def _bytes(value: object) -> bytes:

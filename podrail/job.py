@@ -10,6 +10,8 @@ from typing import Any, Final
 
 Texts = Mapping[str, str]
 MOST_DIGITS: Final = 6
+MOST_NAME: Final = 253
+"""Some keys are annotations, which may be of any length; no object's name is longer than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,9 @@ def of(pod: Mapping[str, Any], namespace: str) -> Job:
     annotations: Texts = metadata.get("annotations") or {}
     texts = {**annotations, **labels}
     for rule in RULES:
-        if all(key in texts for key in rule.keys):
-            names = "/".join(texts[key] for key in rule.keys)
-            return Job(f"{namespace}/{names}", rule.name, _count(texts.get(rule.size)))
+        names = [texts.get(key, "") for key in rule.keys]
+        if all(0 < len(name) <= MOST_NAME for name in names):
+            return Job(f"{namespace}/{'/'.join(names)}", rule.name, _count(texts.get(rule.size)))
     return _owned(metadata, namespace)
 
 

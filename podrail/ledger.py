@@ -38,8 +38,14 @@ class Ledger:
         self._uses[uid] = Use(node, rails, None)
 
     def release(self, uid: str) -> None:
-        """Forget a pod that has ended, is gone, or could not be bound."""
+        """Forget a pod that has ended or is gone."""
         self._uses.pop(uid, None)
+
+    def abandon(self, uid: str) -> None:
+        """Forget the hold of a pod that could not be bound; one seen bound keeps what it has."""
+        use = self._uses.get(uid)
+        if use is not None and use.until is not None:
+            del self._uses[uid]
 
     def expire(self, now: float) -> None:
         """Forget the holds whose time is over."""

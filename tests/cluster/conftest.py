@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from controlplane import nodes
 from controlplane.binaries import NotRun
-from controlplane.installed import Installed, documents, eventually
+from controlplane.installed import ROOT, Installed, documents, eventually
 from controlplane.plane import Cluster
 from controlplane.processes import Child
 
@@ -33,7 +33,7 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def installed(cluster: Cluster) -> Installed:
     """Podrail's manifests in the cluster."""
-    return Installed(cluster)
+    return Installed(cluster, ROOT / "examples" / "profiles")
 
 
 @pytest.fixture(scope="session")

@@ -79,6 +79,17 @@ def test_a_folder(tmp_path: Path) -> None:
         files.folder_documents(tmp_path / "none")
 
 
+def test_package_data_of_other_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package's folder may hold other files too; only documents are read."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "podrail_test_data").mkdir()
+    for name in ("__init__.py", "b.yaml", "a.json", "README"):
+        (tmp_path / "podrail_test_data" / name).write_text("")
+    (tmp_path / "podrail_test_data" / "b.yaml").write_text("b: 1")
+    expected = [Placed("b.yaml", {"b": 1})]
+    assert expected == list(files.package_documents("podrail_test_data", "."))
+
+
 def test_package_data() -> None:
     """The shipped profiles are found through the package, wherever it is installed."""
     found = list(files.package_documents("podrail", "data/profiles"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import select
 import socket
 import ssl
@@ -144,6 +145,25 @@ def test_the_bytes_of_unfinished_requests_are_bounded(plain: served.Served) -> N
         gone, _, _ = select.select(hoarders, [], [], 1)
         assert gone
         assert all(siege.ended(sock) for sock in gone)
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Room for some thousand connections in this process and its children."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_files")
+def test_silence_cannot_take_all_connections(tmp_path: Path) -> None:
+    """At gunicorn's limit of 1,000 connections the oldest silent one makes room for a new one."""
+    with served.served(tmp_path, threads=1) as server, contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(server.open()) for _ in range(1010)]
+        assert server.call("POST", "/echo", b"{}", timeout=2)[0] == 200
+        assert siege.ended(silent[0])
+        assert select.select(silent[-900:], [], [], 0)[0] == []
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,17 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+
+from controlplane.processes import die_with
 
 VERSION = "1.36.3"
 ETCD_VERSION = "3.6.13"
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 MODULE = Path(__file__).resolve().parents[2] / "cluster" / "controlplane"
 MINUTES = {"etcd": 1.5, "kube-apiserver": 5.5, "kube-controller-manager": 3, "kube-scheduler": 2}
-TELL_SECONDS = 15
+TELL_SECONDS = 10
 
 
 class NotRun(Exception):
@@ -57,13 +60,15 @@ def ready(environ: Mapping[str, str]) -> dict[str, Path]:
     """
     missing = [name for name in NAMES if name not in found(environ)]
     if missing:
-        if shutil.which("go") is None:
+        if shutil.which("go", path=environ.get("PATH", "")) is None:
             raise NotRun(
                 f"NOT RUN: {', '.join(missing)} of Kubernetes {VERSION} and no Go to build them"
             )
         folder = cache(environ)
         folder.mkdir(parents=True, exist_ok=True)
         with _alone(folder / "lock"):
+            for half in folder.glob(".*"):
+                half.unlink()
             for name in NAMES:
                 if name not in found(environ):
                     _build(name, folder)
@@ -75,7 +80,7 @@ def _right_version(path: Path) -> bool:
         said = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=10, check=False
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return False
     return (ETCD_VERSION if path.name == "etcd" else f"v{VERSION}") in said.stdout
 
@@ -84,7 +89,11 @@ def _right_version(path: Path) -> bool:
 def _alone(path: Path) -> Iterator[None]:
     """One builder at a time on this machine; the lock ends with its holder."""
     with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"somebody else builds; waiting for {path}", file=sys.stderr, flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
@@ -108,7 +117,12 @@ def _build(name: str, folder: Path) -> None:
     ]
     print(f"building {name} {VERSION} once, about {MINUTES[name]} min", file=sys.stderr, flush=True)
     began = time.monotonic()
-    build = subprocess.Popen(command, cwd=MODULE, env={**os.environ, "CGO_ENABLED": "0"})  # noqa: TID251 - children live in our environment
+    build = subprocess.Popen(
+        command,
+        cwd=MODULE,
+        env={**os.environ, "CGO_ENABLED": "0"},  # noqa: TID251 - children live in our environment
+        preexec_fn=partial(die_with, os.getpid()),
+    )
     done = threading.Event()
     threading.Thread(target=_tell, args=(name, began, done), daemon=True).start()
     try:

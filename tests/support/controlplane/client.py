@@ -20,6 +20,7 @@ PLURALS = {
     "NetworkAttachmentDefinition": "network-attachment-definitions",
     "EndpointSlice": "endpointslices",
 }
+CONNECTIONS = 4
 CLUSTER_SCOPED = {"Namespace", "Node", "ClusterRole", "ClusterRoleBinding", *list(PLURALS)[:4]}
 
 
@@ -49,19 +50,31 @@ class Client:
         self, method: str, path: str, body: object = None, kind: str = "application/json"
     ) -> Answer:
         """One request."""
+        with closing(self._connect()) as connection:
+            return self._over(connection, method, path, body, kind)
+
+    def _connect(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(*self._address, context=self._context, timeout=30)
+
+    def _over(
+        self,
+        connection: http.client.HTTPSConnection,
+        method: str,
+        path: str,
+        body: object,
+        kind: str = "application/json",
+    ) -> Answer:
         content = None if body is None else json.dumps(body)
         headers = {
             "Authorization": f"Bearer {self._token}",
             "Content-Type": kind,
             "Accept": "application/json",
         }
-        connection = http.client.HTTPSConnection(*self._address, context=self._context, timeout=30)
-        with closing(connection):
-            connection.request(method, path, content, headers)
-            response = connection.getresponse()
-            raw = response.read()
-            warnings = tuple(value for key, value in response.getheaders() if key == "Warning")
-            is_json = (response.getheader("Content-Type") or "").startswith("application/json")
+        connection.request(method, path, content, headers)
+        response = connection.getresponse()
+        raw = response.read()
+        warnings = tuple(value for key, value in response.getheaders() if key == "Warning")
+        is_json = (response.getheader("Content-Type") or "").startswith("application/json")
         return Answer(response.status, json.loads(raw) if is_json else {}, warnings)
 
     def get(self, path: str, **query: str) -> dict[str, Any]:
@@ -86,9 +99,15 @@ class Client:
         return self.call("POST", f"{path}?{urlencode(query)}" if query else path, document)
 
     def create_all(self, documents: Iterable[Mapping[str, Any]]) -> None:
-        """Create many objects from several threads."""
-        with ThreadPoolExecutor(16) as pool:
-            list(pool.map(self.create, documents))
+        """Create many objects over a few connections; a namespace is the document's own."""
+        whole = list(documents)
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            list(pool.map(self._create_some, (whole[n::CONNECTIONS] for n in range(CONNECTIONS))))
+
+    def _create_some(self, documents: Iterable[Mapping[str, Any]]) -> None:
+        with closing(self._connect()) as connection:
+            for one in documents:
+                self._good(self._over(connection, "POST", collection(one, "default"), one))
 
     def delete(self, path: str) -> None:
         """Delete an object or a collection; gone already is as good."""
