@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from extender.cluster import Cluster, Node
 from extender.metrics import Metrics
-from podrail import binding, placement
+from podrail import binding, names, placement
 from podrail.extension import Bind
 from podrail.fabric import Profile
 from podrail.placement import Choice, Wish
@@ -20,9 +20,13 @@ from podrail_io.kube import Api, KubeError, StatusError
 
 _LOG: Final = logging.getLogger(__name__)
 DEADLINE_SECONDS: Final = 1.5
-"""Below kube-scheduler's httpTimeout of 2 s, so that it hears of a slow API server from us."""
+"""For all of a bind; below kube-scheduler's httpTimeout of 2 s, so that it hears of a slow API
+server from us."""
 WAIT_SECONDS: Final = 0.3
 _CONTENT: Final = frozenset({400, 413, 422})
+"""Answers that may be about the annotations."""
+_UNSURE: Final = 500
+"""From here on, and without an answer, the Binding may have been made all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +39,25 @@ class Binder:
     scheduler: str
     hold_seconds: int
     metrics: Metrics
+    clock: Callable[[], float]
 
     def bind(self, asked: Bind) -> str:
         """Bind the pod; what went wrong comes back, empty if nothing did."""
+        until = self.clock() + DEADLINE_SECONDS
         kind, annotations = self._plan(asked)
-        self.metrics.binds.labels(kind).inc()
-        try:
-            self._post(asked, annotations)
-        except KubeError as error:
-            if annotations and isinstance(error, StatusError) and error.status in _CONTENT:
-                return self._plain(asked, error)
-            self.cluster.release(asked.uid)
-            self.metrics.bind_errors.inc()
-            _LOG.warning("bind failed", extra={"uid": asked.uid, "problem": str(error)})
-            return "the API server did not take the binding"
-        return ""
-
-    def _plain(self, asked: Bind, refusal: KubeError) -> str:
-        """A Binding that the API server dislikes for its annotations is made without them."""
-        _LOG.error("annotated binding refused", extra={"uid": asked.uid, "problem": str(refusal)})
-        try:
-            self._post(asked, {})
-        except KubeError:
-            return "the API server did not take the binding"
-        return ""
+        error = self._attempt(asked, annotations, until)
+        if annotations and isinstance(error, StatusError) and error.status in _CONTENT:
+            _LOG.error("annotations refused", extra={"uid": asked.uid, "problem": str(error)})
+            kind = "stripped"
+            error = self._attempt(asked, {}, until)
+        if error is None:
+            self.metrics.binds.labels(kind).inc()
+            return ""
+        if isinstance(error, StatusError) and error.status < _UNSURE:
+            self.cluster.abandon(asked.uid)
+        self.metrics.bind_errors.inc()
+        _LOG.warning("bind failed", extra={"uid": asked.uid, "problem": str(error)})
+        return "the API server did not take the binding"
 
     def _plan(self, asked: Bind) -> tuple[str, Mapping[str, str]]:
         """What kind of bind it is, for the metric, and the annotations it carries."""
@@ -79,31 +78,33 @@ class Binder:
     ) -> Mapping[str, str]:
         profile = self.profiles().get(wish.marker.profile)
         choice = self._choice(asked, wish, node, profile)
-        if choice is not None and choice.conflict:
+        if choice.conflict:
             self.metrics.conflicts.inc()
             _LOG.warning("rails are shared", extra={"uid": asked.uid, "node": asked.node})
-        late = (
-            {} if profile is None else binding.annotations(pod, wish, profile, node.labels, choice)
-        )
-        return binding.bounded(late, placement.record(asked.node, node.topology, wish, choice))
+        annotations: dict[str, str] = {}
+        if profile is not None:
+            late = binding.late(pod, wish, profile, node.labels, choice)
+            annotations |= late.annotations
+            # The user, or the size, may have left other rails in the pod than were chosen.
+            choice = placement.chosen(node.topology, wish, late.rails, conflict=choice.conflict)
+        annotations[names.PLACEMENT] = placement.record(asked.node, node.topology, wish, choice)
+        return annotations
 
-    def _choice(
-        self, asked: Bind, wish: Wish, node: Node, profile: Profile | None
-    ) -> Choice | None:
-        topology = node.topology
-        if topology is None:
-            return None
-        candidates = wish.marker.rails if profile is None else tuple(range(profile.rails.count))
+    def _choice(self, asked: Bind, wish: Wish, node: Node, profile: Profile | None) -> Choice:
+        """The rails, chosen and held in one step: no other bind comes between."""
         made: list[Choice] = []
 
         def pick(used: Counter[int]) -> tuple[int, ...]:
-            made.append(placement.choose(topology, wish, candidates, used))
+            made.append(placement.choose(node.topology, wish, profile, used))
             return made[0].rails
 
         self.cluster.hold(asked.uid, asked.node, self.hold_seconds, pick)
         return made[0]
 
-    def _post(self, asked: Bind, annotations: Mapping[str, str]) -> None:
+    def _attempt(
+        self, asked: Bind, annotations: Mapping[str, str], until: float
+    ) -> KubeError | None:
+        """What the API server has against the Binding; None if it took it."""
         metadata: dict[str, Any] = {
             "name": asked.name,
             "namespace": asked.namespace,
@@ -119,7 +120,11 @@ class Binder:
             "target": {"apiVersion": "v1", "kind": "Node", "name": asked.node},
         }
         path = f"/api/v1/namespaces/{asked.namespace}/pods/{asked.name}/binding"
-        self.api.post(path, body, timeout=DEADLINE_SECONDS)
+        try:
+            self.api.post(path, body, timeout=until - self.clock())
+        except KubeError as error:
+            return error
+        return None
 
 
 def gpu_resources(profiles: Mapping[str, Profile]) -> tuple[str, ...]:

@@ -27,7 +27,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A pod that concerns us: whole while it waits for a node, afterwards only its rails."""
+    """A pod: an injected one whole while it waits for a node, afterwards only its rails.
+
+    Of others there is only that they wait: document is None, they are bound as they are.
+    """
 
     uid: str
     node: str
@@ -51,6 +54,11 @@ class Cluster:
         self.nodes.start()
         self.pods.start()
 
+    @property
+    def synced(self) -> bool:
+        """True once all nodes and pods have been seen."""
+        return self.nodes.synced and self.pods.synced
+
     def age(self) -> float:
         """Seconds since the older of the two views was confirmed."""
         return max(self.nodes.age(), self.pods.age())
@@ -65,10 +73,10 @@ class Cluster:
             rails = choose(self._ledger.used(node, uid, now))
             self._ledger.hold(uid, node, rails, now + seconds)
 
-    def release(self, uid: str) -> None:
-        """Give back the rails of a pod that was not bound."""
+    def abandon(self, uid: str) -> None:
+        """Give back the rails held for a pod that was not bound."""
         with self._lock:
-            self._ledger.release(uid)
+            self._ledger.abandon(uid)
 
     def _node(self, document: dict[str, Any]) -> Node:
         labels = document["metadata"].get("labels") or {}
@@ -84,13 +92,20 @@ class Cluster:
 
 
 def known(document: dict[str, Any]) -> Known | None:
-    """What is kept of a pod; None for those without an injected marker and those that ended."""
+    """What is kept of a pod; None for those that ended, or are bound without our marker."""
     metadata, spec = document["metadata"], document.get("spec") or {}
     annotations = metadata.get("annotations") or {}
-    if names.INJECTED not in annotations or (document.get("status") or {}).get("phase") in _ENDED:
+    if (document.get("status") or {}).get("phase") in _ENDED:
         return None
-    node = spec.get("nodeName") or ""
+    node, injected = spec.get("nodeName") or "", names.INJECTED in annotations
     if node:
-        rails = marker.placed_rails(annotations.get(names.PLACEMENT))
-        return Known(metadata["uid"], node, rails, None)
-    return Known(metadata["uid"], "", (), document)
+        return Known(metadata["uid"], node, _rails(annotations), None) if injected else None
+    return Known(metadata["uid"], "", (), document if injected else None)
+
+
+def _rails(annotations: Mapping[str, str]) -> tuple[int, ...]:
+    """The rails of a bound pod: as placed, or as admitted if it was bound without the extender."""
+    if names.PLACEMENT in annotations:
+        return marker.placed_rails(annotations[names.PLACEMENT])
+    admitted = marker.injected(annotations[names.INJECTED])
+    return admitted.rails if admitted is not None and admitted.injected else ()

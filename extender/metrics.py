@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 class Metrics:
     """The metrics of the process, in a registry of their own."""
 
-    def __init__(self, age: Callable[[], float]) -> None:
+    def __init__(self, age: Callable[[], float], synced: Callable[[], bool]) -> None:
         self.registry = CollectorRegistry()
         self.seconds = Histogram(
             "podrail_extender_seconds",
@@ -25,7 +25,8 @@ class Metrics:
         )
         self.binds = Counter(
             "podrail_binds_total",
-            "Binds: placed with rails, or plain for a pod that is not ours.",
+            "Binds: placed; plain for a pod that is not ours or not known; stripped where the API "
+            "server refused the annotations.",
             ["kind"],
             registry=self.registry,
         )
@@ -44,9 +45,13 @@ class Metrics:
             "Calls answered neutrally because the view of the cluster was too old.",
             registry=self.registry,
         )
-        gauge = Gauge(
+        Gauge(
             "podrail_cache_age_seconds",
             "Seconds since the API server was last heard.",
             registry=self.registry,
-        )
-        gauge.set_function(age)
+        ).set_function(age)
+        Gauge(
+            "podrail_cache_synced",
+            "1 once all nodes and pods have been seen.",
+            registry=self.registry,
+        ).set_function(lambda: float(synced()))

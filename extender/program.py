@@ -61,7 +61,7 @@ def _application(
     settings: Settings, fabrics: Living[Loaded], shapes: Mapping[str, Topology], api: Api
 ) -> Any:
     cluster = Cluster(api, shapes, World(time.monotonic, random.random))
-    metrics = Metrics(cluster.age)
+    metrics = Metrics(cluster.age, lambda: cluster.synced)
 
     def now() -> Mapping[str, Profile]:
         return fabrics.value.profiles
@@ -73,7 +73,9 @@ def _application(
         return missing or (["the view of the cluster is too old"] if old else [])
 
     judge = Judge(cluster, now, settings.stale_seconds)
-    binder = Binder(api, cluster, now, settings.scheduler, settings.hold_seconds, metrics)
+    binder = Binder(
+        api, cluster, now, settings.scheduler, settings.hold_seconds, metrics, time.monotonic
+    )
     fabrics.start()
     cluster.start()
     return app.create(judge, binder, metrics, problems)

@@ -6,9 +6,10 @@ the marker's and ours, and their size is checked here.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from podrail import attachment, names, nccl, networks
+from podrail import attachment, names, nccl, networks, placement
 from podrail.errors import PodError
 from podrail.fabric import Profile
 from podrail.networks import Networks, Wanted
@@ -17,31 +18,48 @@ from podrail.placement import Choice, Wish
 Texts = Mapping[str, str]
 
 
-def annotations(
-    pod: Mapping[str, Any], wish: Wish, profile: Profile, labels: Texts, choice: Choice | None
-) -> dict[str, str]:
-    """What changes with the node: the networks of the chosen rails, and settings by node label.
+@dataclass(frozen=True, slots=True)
+class Late:
+    """The annotations that change with the node, and the rails that the pod has with them."""
 
-    Only what the pod's marker says may be late, and only annotations that admission wrote.
+    annotations: Texts
+    rails: tuple[int, ...]
+
+
+def late(
+    pod: Mapping[str, Any], wish: Wish, profile: Profile, labels: Texts, choice: Choice
+) -> Late:
+    """The networks of the chosen rails, and settings by node label.
+
+    Only what the pod's marker says may be late, only annotations that admission wrote, and of them
+    the first that fit into a Binding beside a placement marker.
     """
     metadata = pod.get("metadata") or {}
     present: Texts = metadata.get("annotations") or {}
-    late = dict(_settings(wish, profile, labels))
-    if choice is not None and wish.late:
-        text, namespace = present.get(names.NETWORKS, ""), str(metadata.get("namespace", ""))
-        late[names.NETWORKS] = _networks(text, namespace, wish, profile, choice)
-    return {key: text for key, text in late.items() if key in present and present[key] != text}
+    namespace = str(metadata.get("namespace", ""))
+    changed: dict[str, str] = {}
+    room = names.BINDING_BYTES - names.MARKER_BYTES - len(names.PLACEMENT)
+    for key, text in _wanted(present, namespace, wish, profile, (labels, choice)):
+        size = len(key) + len(text.encode())
+        if key in present and present[key] != text and size <= room:
+            changed[key] = text
+            room -= size
+    if not wish.late:
+        return Late(changed, choice.rails)
+    text = changed.get(names.NETWORKS, present.get(names.NETWORKS, ""))
+    return Late(changed, _attached(text, namespace, profile) or wish.marker.rails)
 
 
-def bounded(late: Texts, placement: str) -> dict[str, str]:
-    """The annotations with the placement marker; it alone if all is too much for a Binding."""
-    whole = {**late, names.PLACEMENT: placement}
-    if sum(len(key) + len(text.encode()) for key, text in whole.items()) <= names.BINDING_BYTES:
-        return whole
-    return {names.PLACEMENT: placement}
-
-
-def _settings(wish: Wish, profile: Profile, labels: Texts) -> Iterator[tuple[str, str]]:
+def _wanted(
+    present: Texts, namespace: str, wish: Wish, profile: Profile, at: tuple[Texts, Choice]
+) -> Iterator[tuple[str, str]]:
+    labels, choice = at
+    if wish.late:
+        text = present.get(names.NETWORKS, "")
+        yield names.NETWORKS, _networks(text, namespace, wish, profile, choice)
+    for setting in profile.settings:
+        if f"env.{setting.name}" in wish.marker.late:
+            yield names.ENV_PREFIX + setting.name, setting.on(labels)
     if "nccl.conf" in wish.marker.late:
         lines = [
             (setting.name, setting.on(labels))
@@ -49,46 +67,61 @@ def _settings(wish: Wish, profile: Profile, labels: Texts) -> Iterator[tuple[str
             if setting.carrier is nccl.Carrier.FILE
         ]
         yield names.NCCL_CONF, nccl.conf(lines)
-    for setting in profile.settings:
-        if f"env.{setting.name}" in wish.marker.late:
-            yield names.ENV_PREFIX + setting.name, setting.on(labels)
+
+
+def _attached(text: str, namespace: str, profile: Profile) -> tuple[int, ...]:
+    """The rails to which the networks annotation attaches a pod."""
+    present = _parsed(text)
+    rails = placement.movable(profile)
+    found = [element.network(namespace) for element in present.elements] if present else []
+    return tuple(sorted({rails[network] for network in found if network in rails}))
+
+
+def _parsed(text: str) -> Networks | None:
+    """The annotation; None if something wrote after admission what Multus cannot read."""
+    try:
+        return networks.parse(text)
+    except PodError:
+        return None
 
 
 def _networks(text: str, namespace: str, wish: Wish, profile: Profile, choice: Choice) -> str:
     """The annotation with our elements replaced by those of the chosen rails.
 
-    An element is ours where the marker says and only if it still says what the marker says; every
-    other element stays. A rail that is attached already keeps its place.
+    An element is ours where the marker says, and only if it still says what the profile writes;
+    every other element stays. A rail that is attached already keeps its place.
     """
-    try:
-        present = networks.parse(text)
-    except PodError:
+    present = _parsed(text)
+    if present is None:
         return text
-    ours = _ours(present, namespace, wish)
-    chosen = [one for one in attachment.wishes(profile, choice.rails) if one.rail is not None]
+    wishes = [one for one in attachment.wishes(profile, choice.rails) if one.rail is not None]
+    stay = {one.wanted.network for one in wishes}
     attached = {element.network(namespace) for element in present.elements}
-    waiting = [one.wanted for one in chosen if one.wanted.network not in attached]
-    stay = {one.wanted.network for one in chosen}
-    free = [index for index, network in ours.items() if network not in stay]
-    taken = {
-        element.interface for index, element in enumerate(present.elements) if index not in free
-    }
+    waiting = [one.wanted for one in wishes if one.wanted.network not in attached]
+    free = [at for at, network in _ours(present, namespace, wish, profile) if network not in stay]
+    taken = {element.interface for at, element in enumerate(present.elements) if at not in free}
     change: dict[int, Wanted | None] = dict.fromkeys(free)
     change.update(zip(free, (_fitting(one, taken) for one in waiting), strict=False))
     return present.replace(change).text if change else text
 
 
-def _ours(present: Networks, namespace: str, wish: Wish) -> dict[int, str]:
-    """The networks of our elements by position: of rails only, no other depends on the node."""
-    found = {}
+def _ours(
+    present: Networks, namespace: str, wish: Wish, profile: Profile
+) -> Iterator[tuple[int, str]]:
+    """The position and network of our elements: of rails only, no other depends on the node."""
+    written: dict[str, list[Wanted]] = {}
+    for one in attachment.wishes(profile, wish.marker.rails):
+        written.setdefault(one.wanted.network, []).append(one.wanted)
     for attached in wish.marker.networks:
         if attached.rail is None or attached.index >= len(present.elements):
             continue
         element = present.elements[attached.index]
-        said = (element.network(namespace), element.interface)
-        if said == (attached.name, attached.interface):
-            found[attached.index] = attached.name
-    return found
+        if element.interface == attached.interface and any(
+            spelling.equals(element, namespace)
+            for one in written.get(attached.name, ())
+            for spelling in attachment.spellings(one)
+        ):
+            yield attached.index, attached.name
 
 
 def _fitting(one: Wanted, taken: set[str]) -> Wanted:

@@ -144,9 +144,21 @@ def choose(
     return chosen(topology, pod, tuple(rails), conflict=conflict)
 
 
+def movable(fabric: Profile) -> Mapping[str, int]:
+    """The rail that each network stands for; none at all if one network stands for several."""
+    found: dict[str, int] = {}
+    for network in fabric.networks:
+        if (
+            network.rail is not None
+            and found.setdefault(network.name, network.rail) != network.rail
+        ):
+            return {}
+    return found
+
+
 def _late_rails(topology: Topology | None, fabric: Profile) -> tuple[int, ...]:
-    """The rails with a network of their own that the node has; an unknown node has them all."""
-    rails = {network.rail for network in fabric.networks if network.rail is not None}
+    """The rails that can be chosen and that the node has; an unknown node has them all."""
+    rails = set(movable(fabric).values())
     return tuple(sorted(rails if topology is None else rails & set(topology.rails)))
 
 

@@ -43,7 +43,7 @@ class Cluster:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.stop(keep=kind is not None)
+        self.stop(keep=kind not in {None, KeyboardInterrupt})
 
     def stop(self, *, keep: bool) -> None:
         """End everything, the store last."""
