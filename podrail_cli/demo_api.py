@@ -1,4 +1,4 @@
-"""The demo's cluster as a Kubernetes API over plain HTTP on 127.0.0.1. It serves `podrail demo` only.
+"""The demo's cluster as a Kubernetes API over plain HTTP on 127.0.0.1, for `podrail demo` only.
 
 Enough for the extender and its reflectors to run unchanged: list, watch, get, create, delete and
 the binding of pods. No authentication: whoever reaches the port may do everything.

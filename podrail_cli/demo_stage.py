@@ -12,8 +12,9 @@ import jsonpatch
 from podrail import alignment, names
 from podrail.topology import Topology
 from podrail_cli import demo_world
-from podrail_cli.demo_api import DemoApi, Target
+from podrail_cli.demo_api import DemoApi
 from podrail_cli.demo_programs import DemoError, Program
+from podrail_cli.demo_store import Target
 
 Document = dict[str, Any]
 

@@ -14,10 +14,18 @@ from controlplane.plane import Cluster
 from controlplane.processes import Child
 
 _NUMBERS = itertools.count()
+_KEPT = pytest.StashKey[Path]()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say where the logs are when a test failed."""
+    if _KEPT in terminalreporter.config.stash:
+        folder = terminalreporter.config.stash[_KEPT]
+        terminalreporter.write_line(f"control plane: logs are kept in {folder}")
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A real control plane with sixteen nodes of two shapes and the NAD CRD."""
     try:
         running = Cluster()
@@ -27,7 +35,11 @@ def cluster() -> Iterator[Cluster]:
         for crd in documents(Path(__file__).parent / "crds" / "network-attachment-definition.yaml"):
             running.client.create(crd)
         running.client.create_all(nodes.two_shapes())
+        failed = request.session.testsfailed
         yield running
+        running.keep = request.session.testsfailed > failed
+        if running.keep:
+            request.config.stash[_KEPT] = running.folder
 
 
 @pytest.fixture(scope="session")

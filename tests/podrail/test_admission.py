@@ -28,7 +28,8 @@ def response(found: Answer) -> dict[str, Any]:
     parsed = json.loads(found.body)
     assert ("admission.k8s.io/v1", "AdmissionReview") == (parsed["apiVersion"], parsed["kind"])
     assert "705ab4f5-6393-11e8-b7cc-42010a800002" == parsed["response"]["uid"]
-    return parsed["response"]
+    sent: dict[str, Any] = parsed["response"]
+    return sent
 
 
 def test_an_opted_in_pod_is_allowed_with_a_patch_that_applies() -> None:

@@ -24,7 +24,8 @@ def injected(document: dict[str, Any], profile: str) -> dict[str, Any]:
     """The document after injection, as JSON would carry it."""
     found = pod.read(copy.deepcopy(document), "team")
     result = injection.inject(found, builders.shipped()[profile])
-    return json.loads(json.dumps(result.pod.document))
+    after: dict[str, Any] = json.loads(json.dumps(result.pod.document))
+    return after
 
 
 @every_profile
@@ -142,12 +143,10 @@ def test_requests_equal_limits_for_all_we_ask(profile: str, document: dict[str, 
     """An extended resource of ours has the same integer in requests and limits."""
     after = injected(document, profile)
     marker = json.loads(after["metadata"]["annotations"][names.INJECTED])
-    target = next(
-        (c for c in after["spec"]["containers"] if c["name"] == marker["container"]), None
-    )
-    for name in marker["resources"]:
-        limits, requests = target["resources"]["limits"], target["resources"].get("requests", {})
-        if name in requests:
+    for container in after["spec"]["containers"]:
+        limits = container["resources"]["limits"]
+        requests = container["resources"].get("requests", {})
+        for name in marker["resources"].keys() & requests.keys():
             assert limits[name] == requests[name]
 
 

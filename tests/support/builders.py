@@ -23,7 +23,7 @@ def container(name: str = "train", gpus: int = 8, **fields: Any) -> dict[str, An
     return {"name": name, "image": "example.invalid/train", "resources": resources, **fields}
 
 
-def document(  # noqa: PLR0913 - every part of a pod that a test may vary
+def document(
     *containers: dict[str, Any],
     fabric: str | None = "sriov-rails",
     annotations: dict[str, str] | None = None,

@@ -106,8 +106,9 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
     networks = draw(ANNOTATIONS)
     if networks is not None:
         annotations["k8s.v1.cni.cncf.io/networks"] = networks
+    absent = draw(st.sampled_from([True, False]))
     metadata: dict[str, Any] = {"name": "p", "labels": {"podrail.dev/fabric": "any"}}
-    if annotations or draw(st.booleans()):
+    if annotations or not absent:
         metadata["annotations"] = annotations or None
     return {
         "apiVersion": "v1",

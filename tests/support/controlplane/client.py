@@ -18,7 +18,6 @@ PLURALS = {
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
     "CustomResourceDefinition": "customresourcedefinitions",
     "NetworkAttachmentDefinition": "network-attachment-definitions",
-    "EndpointSlice": "endpointslices",
 }
 CONNECTIONS = 4
 CLUSTER_SCOPED = {"Namespace", "Node", "ClusterRole", "ClusterRoleBinding", *list(PLURALS)[:4]}

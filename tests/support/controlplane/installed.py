@@ -46,13 +46,14 @@ class Installed:
             self._apply(DEPLOY / "webhook" / f"{name}.yaml")
         self._apply(DEPLOY / "extender" / "rbac.yaml")
 
-    def webhook(self) -> Child:
+    def webhook(self, **settings: str) -> Child:
         """Start the webhook."""
         return self._program(
             "podrail-webhook",
             {
                 "PODRAIL_CERT": str(self.certificates / "tls.crt"),
                 "PODRAIL_KEY": str(self.certificates / "tls.key"),
+                **settings,
             },
         )
 

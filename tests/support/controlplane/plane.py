@@ -21,15 +21,20 @@ from controlplane.processes import Child, free_port
 TOKEN = "admin-of-a-cluster-that-lives-in-a-test"
 SERVICE_RANGE = "10.96.0.0/16"
 CONTROLLERS = ("serviceaccount-controller", "serviceaccount-token-controller", "job-controller",
-               "namespace-controller", "garbage-collector-controller", "root-ca-certificate-publisher-controller")  # fmt: skip
+               "namespace-controller", "garbage-collector-controller", "root-ca-certificate-publisher-controller",
+               "validatingadmissionpolicy-status-controller")  # fmt: skip
 
 
 class Cluster:
-    """A running control plane; use as a context manager. Its folder is kept if the block fails."""
+    """A running control plane; use as a context manager.
+
+    Its folder with the logs is kept if the block fails, or if somebody sets `keep`.
+    """
 
     def __init__(self) -> None:
         self._programs = binaries.ready(os.environ)  # noqa: TID251 - children live in our environment
         self.folder = Path(tempfile.mkdtemp(prefix="podrail-cluster-"))
+        self.keep = False
         self._children: list[Child] = []
         self.port = free_port()
         self.kubeconfig = self.folder / "kubeconfig"
@@ -43,7 +48,7 @@ class Cluster:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.stop(keep=kind not in {None, KeyboardInterrupt})
+        self.stop(keep=self.keep or kind not in {None, KeyboardInterrupt})
 
     def stop(self, *, keep: bool) -> None:
         """End everything, the store last."""

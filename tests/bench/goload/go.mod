@@ -1,0 +1,3 @@
+module podrail.dev/goload
+
+go 1.22
