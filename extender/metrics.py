@@ -17,41 +17,27 @@ class Metrics:
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2),
             registry=self.registry,
         )
-        self.misfits = Counter(
-            "podrail_nodes_refused_total",
-            "Nodes refused in filter calls, by reason.",
-            ["reason"],
-            registry=self.registry,
+        self.misfits = self._counter(
+            "nodes_refused", "Nodes refused in filter calls, by reason.", "reason"
         )
-        self.binds = Counter(
-            "podrail_binds_total",
+        self.binds = self._counter(
+            "binds",
             "Binds: placed; plain for a pod that is not ours or not known; stripped where the API "
             "server refused the annotations.",
-            ["kind"],
-            registry=self.registry,
+            "kind",
         )
-        self.bind_errors = Counter(
-            "podrail_bind_errors_total",
-            "Bindings that the API server did not take.",
-            registry=self.registry,
+        self.bind_errors = self._counter("bind_errors", "Bindings the API server did not take.")
+        self.conflicts = self._counter(
+            "rail_conflicts", "Pods whose rails were in use by others when they were bound."
         )
-        self.conflicts = Counter(
-            "podrail_rail_conflicts_total",
-            "Pods whose rails were in use by others when they were bound.",
-            registry=self.registry,
+        self.stale = self._counter(
+            "stale_calls", "Calls answered neutrally: the view of the cluster was too old."
         )
-        self.stale = Counter(
-            "podrail_stale_calls_total",
-            "Calls answered neutrally because the view of the cluster was too old.",
-            registry=self.registry,
-        )
-        Gauge(
-            "podrail_cache_age_seconds",
-            "Seconds since the API server was last heard.",
-            registry=self.registry,
-        ).set_function(age)
-        Gauge(
-            "podrail_cache_synced",
-            "1 once all nodes and pods have been seen.",
-            registry=self.registry,
-        ).set_function(lambda: float(synced()))
+        self._gauge("cache_age_seconds", "Seconds since the API server was last heard.", age)
+        self._gauge("cache_synced", "1 once all nodes and pods have been seen.", synced)
+
+    def _counter(self, name: str, told: str, *labels: str) -> Counter:
+        return Counter(f"podrail_{name}_total", told, labels, registry=self.registry)
+
+    def _gauge(self, name: str, told: str, value: Callable[[], float]) -> None:
+        Gauge(f"podrail_{name}", told, registry=self.registry).set_function(value)

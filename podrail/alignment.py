@@ -114,16 +114,18 @@ def _augment(
     by_row, by_column = potentials
     distance = [math.inf] * len(owner)
     previous: list[int | None] = [None] * len(owner)
-    done: list[int] = []
+    open_columns, done = list(range(len(owner))), list[int]()
     row: int | None = start
     at: int | None = None
     while row is not None:
-        for column in range(len(owner)):
-            reach = cost[row][column] - by_row[row] - by_column[column]
-            reach += distance[at] if at is not None else 0.0
-            if column not in done and reach < distance[column]:
+        base = (distance[at] if at is not None else 0.0) - by_row[row]
+        costs = cost[row]
+        for column in open_columns:
+            reach = base + costs[column] - by_column[column]
+            if reach < distance[column]:
                 distance[column], previous[column] = reach, at
-        at = min((one for one in range(len(owner)) if one not in done), key=distance.__getitem__)
+        at = min(open_columns, key=distance.__getitem__)
+        open_columns.remove(at)
         done.append(at)
         row = owner[at]
     length = distance[done[-1]]

@@ -83,8 +83,9 @@ class _Log(Logger):  # type: ignore[misc]  # gunicorn is untyped
 def options(serving: Serving, certificates: Certificates | None) -> dict[str, Any]:
     """The settings of gunicorn, each for a reason (facts measured with gunicorn 27.0.1)."""
     hardened = serving.worker_class == HARDENED
+    host = f"[{serving.host}]" if ":" in serving.host else serving.host
     found: dict[str, Any] = {
-        "bind": f"{serving.host}:{serving.port}",
+        "bind": f"{host}:{serving.port}",
         "worker_class": "podrail_io.worker.HardenedWorker" if hardened else serving.worker_class,
         "workers": serving.workers,
         "threads": serving.threads,

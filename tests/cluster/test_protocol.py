@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import time
-import urllib.request
 from typing import Any
 
 import builders
 import pytest
 from controlplane import nodes
-from controlplane.installed import Installed, eventually
+from controlplane.installed import Installed, eventually, metric
 from controlplane.plane import Cluster
 from controlplane.processes import Child
 
@@ -28,15 +26,6 @@ def pod(cluster: Cluster, namespace: str, name: str, seconds: float = 20) -> dic
     path = f"/api/v1/namespaces/{namespace}/pods/{name}"
     eventually(lambda: "nodeName" in cluster.client.get(path)["spec"], f"{name} is bound", seconds)
     return cluster.client.get(path)
-
-
-def metric(extender: Child, name: str) -> float:
-    """A counter of the extender, all labels together."""
-    with urllib.request.urlopen(f"http://{extender.address()}/metrics", timeout=5) as answer:
-        text = answer.read().decode()
-    return sum(
-        float(value) for value in re.findall(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
-    )
 
 
 FILTERS = 'podrail_extender_seconds_count{verb="filter"}'

@@ -41,14 +41,17 @@ class Webhook:
 
     def post(self, body: bytes) -> TestResponse:
         """The answer to a body; the test client would send no length with an empty one."""
-        length = {"Content-Length": str(len(body))}
-        return self.client.post("/mutate", data=body, content_type=web.JSON, headers=length)
+        length = {"CONTENT_LENGTH": str(len(body))}
+        return self.client.post(
+            "/mutate", data=body, content_type=web.JSON, environ_overrides=length
+        )
 
     def response(self, body: bytes) -> dict[str, Any]:
         """The response in the review that answers a body."""
         answer = self.post(body)
         assert 200 == answer.status_code
-        return json.loads(answer.data)["response"]
+        sent: dict[str, Any] = json.loads(answer.data)["response"]
+        return sent
 
     def count(self, name: str, **labels: str) -> float | None:
         """The value of a metric."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import re
+import ssl
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,8 @@ from controlplane.processes import Child
 ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy"
 SHAPES = ROOT / "podrail_cli" / "data" / "shapes"
+READY_SECONDS = 30
+TOKEN_SECONDS = 30 * 86_400
 
 
 def script(name: str) -> Path:
@@ -31,7 +36,7 @@ def documents(path: Path) -> list[dict[str, Any]]:
 
 
 class Installed:
-    """The webhook and the extender of one cluster."""
+    """The webhook and the extender of one cluster, each with the rights of its role and no more."""
 
     def __init__(self, cluster: Cluster, profiles: Path | None = None) -> None:
         self.cluster = cluster
@@ -45,9 +50,12 @@ class Installed:
         for name in ("rbac", "policy"):
             self._apply(DEPLOY / "webhook" / f"{name}.yaml")
         self._apply(DEPLOY / "extender" / "rbac.yaml")
+        self._accounts = {
+            name: self._account(name) for name in ("podrail-webhook", "podrail-extender")
+        }
 
     def webhook(self, **settings: str) -> Child:
-        """Start the webhook."""
+        """Start the webhook; it is ready."""
         return self._program(
             "podrail-webhook",
             {
@@ -58,19 +66,53 @@ class Installed:
         )
 
     def extender(self, **settings: str) -> Child:
-        """Start the extender."""
+        """Start the extender; it is ready."""
         return self._program("podrail-extender", {"PODRAIL_SHAPES": str(SHAPES), **settings})
 
     def _program(self, name: str, settings: Mapping[str, str]) -> Child:
         environ = {
             "PODRAIL_LISTEN": "127.0.0.1:0",
-            "PODRAIL_KUBECONFIG": str(self.cluster.kubeconfig),
+            "PODRAIL_KUBECONFIG": str(self._accounts[name]),
             "PYTHONSAFEPATH": "1",
             **self._profiles,
             **settings,
         }
         number = len(list(self.cluster.folder.glob(f"{name}-*.log")))
-        return self.cluster.run(f"{name}-{number}", [script(name)], environ)
+        child = self.cluster.run(f"{name}-{number}", [script(name)], environ)
+        context = None
+        if "PODRAIL_CERT" in settings:
+            context = ssl.create_default_context(cafile=str(self.certificates / "ca.crt"))
+        url = f"http{'s' if context else ''}://{child.address()}/readyz"
+        child.wait_until(lambda: _ready(url, context), READY_SECONDS)
+        return child
+
+    def _account(self, role: str) -> Path:
+        """A kubeconfig with the rights of one of deploy/'s roles.
+
+        Not deploy/'s own account: that of the extender is kube-scheduler's too.
+        """
+        client, group = self.cluster.client, "rbac.authorization.k8s.io"
+        metadata = {"name": f"only-{role}"}
+        subject = {"kind": "ServiceAccount", "namespace": "default", **metadata}
+        client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+        client.create(
+            {
+                "apiVersion": f"{group}/v1",
+                "kind": "ClusterRoleBinding",
+                "metadata": metadata,
+                "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+                "subjects": [subject],
+            }
+        )
+        asked = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": TOKEN_SECONDS},
+        }
+        path = f"/api/v1/namespaces/default/serviceaccounts/only-{role}/token"
+        return self.cluster.kubeconfig_of(
+            role, client.call("POST", path, asked).body["status"]["token"]
+        )
 
     def register(self, address: str, *, by_url: bool = True, alive: bool = True) -> None:
         """Register the webhook as deploy/ does, reached by URL or by the Service of deploy/."""
@@ -118,6 +160,24 @@ class Installed:
         (config,) = documents(DEPLOY / "extender" / "scheduler-second.yaml")
         config["extenders"][0]["urlPrefix"] = f"http://{address}"
         return config
+
+
+def _ready(url: str, context: ssl.SSLContext | None) -> bool:
+    """Whether a program says that it is ready."""
+    try:
+        with urllib.request.urlopen(url, timeout=5, context=context) as answer:
+            return int(answer.status) == 200
+    except OSError:
+        return False
+
+
+def metric(extender: Child, name: str) -> float:
+    """A counter of the extender; the name with its labels, as in /metrics."""
+    with urllib.request.urlopen(f"http://{extender.address()}/metrics", timeout=5) as answer:
+        text = answer.read().decode()
+    return sum(
+        float(value) for value in re.findall(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+    )
 
 
 def eventually(true: Callable[[], bool], what: str, seconds: float = 20) -> None:

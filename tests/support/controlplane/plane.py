@@ -79,6 +79,16 @@ class Cluster:
         child.wait_until(lambda: "Serving securely" in child.log.read_text(errors="replace"), 30)
         return child
 
+    def kubeconfig_of(self, name: str, token: str) -> Path:
+        """A kubeconfig file for whom the token is."""
+        path = self.folder / f"{name}.kubeconfig"
+        self._write_kubeconfig(path, token)
+        return path
+
+    def _write_kubeconfig(self, path: Path, token: str) -> None:
+        authority = self.folder / "certs" / "apiserver.crt"
+        path.write_text(yaml.safe_dump(_kubeconfig(self.port, str(authority), token)))
+
     def _start(self) -> None:
         self._write_keys()
         etcd, peer = f"http://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}"
@@ -125,7 +135,7 @@ class Cluster:
         if not certificate.is_file():
             return False
         if not self.kubeconfig.is_file():
-            self.kubeconfig.write_text(yaml.safe_dump(_kubeconfig(self.port, str(certificate))))
+            self._write_kubeconfig(self.kubeconfig, TOKEN)
         try:
             self.client = Client("127.0.0.1", self.port, certificate.read_text(), TOKEN)
             return self.client.call("GET", "/readyz").status == 200
@@ -139,7 +149,7 @@ class Cluster:
         )
 
 
-def _kubeconfig(port: int, authority: str) -> dict[str, Any]:
+def _kubeconfig(port: int, authority: str, token: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -153,6 +163,6 @@ def _kubeconfig(port: int, authority: str) -> dict[str, Any]:
                 },
             }
         ],
-        "users": [{"name": "admin", "user": {"token": TOKEN}}],
-        "contexts": [{"name": "podrail", "context": {"cluster": "podrail", "user": "admin"}}],
+        "users": [{"name": "user", "user": {"token": token}}],
+        "contexts": [{"name": "podrail", "context": {"cluster": "podrail", "user": "user"}}],
     }

@@ -1,0 +1,98 @@
+"""The benchmark: `python tests/bench/run.py [--quick] [--out FILE]`.
+
+Progress goes to standard error, one JSON document to standard output. Goals are told, never
+asserted; the exit status is 1 only if a request failed or something could not be measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import blocks
+import creation
+import mutation
+import programs
+import ranking
+from blocks import Client, Effort
+from controlplane import binaries
+from controlplane.installed import Installed
+from controlplane.plane import Cluster
+
+FORMAT: Final = 1
+
+
+def main() -> int:
+    """Measure and print; the exit status."""
+    parser = argparse.ArgumentParser(description="Measure podrail beside stand-ins.")
+    parser.add_argument("--quick", action="store_true", help="a short run: under 90 s")
+    parser.add_argument("--out", type=Path, help="write the JSON to this file too")
+    told = parser.parse_args()
+    began = time.monotonic()
+    found: dict[str, Any] = {"format": FORMAT, "quick": told.quick, "machine": machine()}
+    with tempfile.TemporaryDirectory(prefix="podrail-bench-") as folder:
+        try:
+            client = blocks.build(Path(folder))
+            found |= measured(Path(folder), client, blocks.QUICK if told.quick else blocks.FULL)
+        except binaries.NotRun as missing:
+            found["not_run"] = str(missing)
+            print(f"!!! {missing}", file=sys.stderr)
+    found["failed_requests"] = failed(found)
+    found["seconds"] = round(time.monotonic() - began)
+    text = json.dumps(found, indent=1)
+    print(text)
+    if told.out:
+        told.out.write_text(text + "\n")
+    return int("not_run" in found or found["failed_requests"] > 0)
+
+
+def measured(folder: Path, client: Client, effort: Effort) -> dict[str, Any]:
+    """All figures. The webhook comes first, while no control plane shares the cores."""
+    tell("1/4 the webhook beside a null handler")
+    found = {"webhook": mutation.measure(folder / "mutation", client, effort)}
+    tell(f"2/4 starting a control plane of Kubernetes {binaries.VERSION}")
+    with Cluster() as cluster, programs.running(folder / "cluster") as started:
+        installed = Installed(cluster)
+        tell("2/4 pod creation without a webhook, with an allow-only one, with podrail's")
+        found["pod_creation"] = creation.measure(installed, started, client, effort)
+        tell(f"3/4 creating {ranking.NODES} nodes")
+        ranking.fill(cluster, started, client)
+        tell("4/4 filter and prioritize beside a null handler")
+        found["extender"] = ranking.measure(installed, started, client, effort)
+    return found
+
+
+def tell(what: str) -> None:
+    """Show what is being done now."""
+    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    return {
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "load": [round(one, 2) for one in os.getloadavg()],
+        "kubernetes": binaries.VERSION,
+    }
+
+
+def failed(found: object) -> int:
+    """The failed requests of all comparisons."""
+    if isinstance(found, list):
+        return sum(failed(one) for one in found)
+    if not isinstance(found, dict):
+        return 0
+    return int(found.get("errors", 0)) + sum(failed(one) for one in found.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""The wire of scheduler extenders."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from podrail import extension
+from podrail.errors import RequestError
+from podrail.extension import Bind
+from podrail.placement import Misfit
+
+POD = {"metadata": {"name": "p"}, "spec": {}}
+
+
+def body(**fields: object) -> bytes:
+    """ExtenderArgs."""
+    return json.dumps({"Pod": POD, **fields}).encode()
+
+
+def test_names_are_read_in_either_form() -> None:
+    """NodeNames, or whole nodes of a scheduler that is not told to send names only."""
+    nodes = {"items": [{"metadata": {"name": "a"}}]}
+    assert ["a", "b"] == extension.arguments(body(NodeNames=["a", "b"], Nodes=None)).nodes
+    assert ["a"] == extension.arguments(body(NodeNames=None, Nodes=nodes)).nodes
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        body(),
+        body(NodeNames="a"),
+        body(NodeNames=["a", 1]),
+        body(Nodes={"items": [{}]}),
+        body(Nodes={"items": ["x"]}),
+        b'{"Pod":[],"NodeNames":[]}',
+        b'{"Pod":{"metadata":1,"spec":{}},"NodeNames":[]}',
+        b'{"Pod":{"metadata":{}},"NodeNames":[]}',
+    ],
+)
+def test_what_are_no_arguments_is_a_request_error(content: bytes) -> None:
+    """Answered with a 4xx."""
+    with pytest.raises(RequestError):
+        extension.arguments(content)
+
+
+def test_a_bind_is_read_and_its_names_are_names() -> None:
+    """They go into a URL."""
+    asked = {"PodName": "p-0", "PodNamespace": "team", "PodUID": "0a-1", "Node": "n.1"}
+    assert Bind("p-0", "team", "0a-1", "n.1") == extension.bind(json.dumps(asked).encode())
+    for key in asked:
+        for wrong in ("", "../x", "a/b", 5, None):
+            with pytest.raises(RequestError, match=key):
+                extension.bind(json.dumps({**asked, key: wrong}).encode())
+
+
+def test_answers_have_gos_names_and_integer_scores() -> None:
+    """7.0 would make kube-scheduler drop the reply."""
+    filtered = json.loads(extension.filtered(["a"], {"b": Misfit.NO_RAILS}))
+    assert {
+        "NodeNames": ["a"],
+        "FailedNodes": {},
+        "FailedAndUnresolvableNodes": {"b": "podrail: the node lacks rails that the pod was given"},
+        "Error": "",
+    } == filtered
+    assert b'[{"Host":"a","Score":7}]' == extension.priorities(["a"], [7])
+    assert b'{"Error":""}' == extension.bound()

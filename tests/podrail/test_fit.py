@@ -1,0 +1,26 @@
+"""What is free on a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import builders
+
+from podrail import fit
+
+NODE: dict[str, Any] = {
+    "status": {"allocatable": {"nvidia.com/gpu": "8", "cpu": "4", "x.io/a": "1k"}}
+}
+
+
+def test_running_pods_take_and_ended_pods_give_back() -> None:
+    """Extended resources only; a node may be overcommitted."""
+    ended = {**builders.document(), "status": {"phase": "Succeeded"}}
+    left = fit.free(NODE, [builders.document(builders.container(gpus=3)), ended])
+    assert {"nvidia.com/gpu": 5, "x.io/a": 1000} == left
+
+
+def test_a_shortage_names_the_resource_and_both_counts() -> None:
+    """The first by name."""
+    assert "x.io/a: 2 asked, 0 free" == fit.shortage({"x.io/a": 2, "z.io/b": 1}, {"x.io/a": -3})
+    assert not fit.shortage({"x.io/a": 2}, {"x.io/a": 2})

@@ -1,0 +1,185 @@
+"""Where a pod fits, how well, and which rails it gets."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import builders
+import placing
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podrail import names, placement
+from podrail.placement import Misfit
+
+RAILS = builders.shipped()["sriov-rails"]
+
+
+def half(**fields: Any) -> placement.Wish:
+    """A pod of four GPUs whose four rails are chosen late."""
+    return placing.wish(placing.injected(placing.shared(), builders.container(gpus=4), **fields))
+
+
+@pytest.mark.parametrize(
+    ("topology", "gpus", "misfit"),
+    [
+        (placing.ALIGNED, 8, None),
+        (placing.CROSSED, 8, None),
+        (placing.FOUR_RAILS, 8, Misfit.NO_RAILS),
+        (placing.SHAPES["juwels-booster"], 8, Misfit.TOO_FEW_GPUS),
+    ],
+)
+def test_a_node_is_refused_for_what_no_preemption_can_mend(
+    topology: Any, gpus: int, misfit: Misfit | None
+) -> None:
+    """Misalignment is never a refusal."""
+    assert misfit == placement.judge(
+        topology, placing.wish(placing.injected(RAILS, builders.container(gpus=gpus)))
+    )
+
+
+def test_late_rails_need_only_some_of_the_nodes() -> None:
+    """The others are chosen away at the bind."""
+    whole = placing.wish(placing.injected(placing.shared()))
+    assert placement.judge(placing.FOUR_RAILS, whole) is None
+
+
+def test_the_reasons_hold_no_value_that_could_vary() -> None:
+    """A text that varies makes kube-scheduler spin."""
+    for reason in Misfit:
+        assert reason.value.startswith("podrail: ")
+        assert not any(letter.isdigit() for letter in reason.value)
+
+
+def test_an_aligned_node_is_worth_more() -> None:
+    """Five times as much as one whose pairs are all SYS."""
+    wish = placing.wish(placing.injected(RAILS))
+    assert (1.0, pytest.approx(0.2)) == (
+        placement.value(placing.ALIGNED, wish),
+        placement.value(placing.CROSSED, wish),
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.none() | st.floats(0, 1), max_size=8))
+def test_points_are_integers_and_the_best_node_alone_has_ten(values: list[float | None]) -> None:
+    """A worse one has at most nine; unknown is in the middle if anything is known."""
+    points = placement.points(values)
+    known = [value for value in values if value is not None]
+    for value, point in zip(values, points, strict=True):
+        assert type(point) is int
+        if value is None:
+            assert point == (5 if known else 0)
+        else:
+            assert (point == 10) == (value == max(known))
+            assert 0 <= point <= 10
+
+
+def test_a_pod_without_a_marker_has_no_wish() -> None:
+    """Nor one that was skipped, or whose marker cannot be read."""
+    assert placement.wish(builders.document(), placing.GPUS) is None
+    assert (
+        placement.wish(builders.document(annotations={names.INJECTED: "x"}), placing.GPUS) is None
+    )
+    skipped = placing.injected(RAILS, builders.container(gpus=0))
+    assert placement.wish(skipped, placing.GPUS) is None
+
+
+def test_a_quantity_that_is_no_count_counts_nothing() -> None:
+    """The API server has validated it; a direct caller may send anything."""
+    document = placing.injected(RAILS)
+    document["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "half"
+    assert 0 == placing.wish(document).gpus
+
+
+def test_counted_rails_stay_as_admission_chose_them() -> None:
+    """Limits are fixed by then."""
+    choice = placement.choose(placing.ALIGNED, placing.wish(placing.injected(RAILS)), RAILS, {0: 5})
+    assert (tuple(range(8)), False) == (choice.rails, choice.conflict)
+
+
+SHARED = placing.shared()
+ALL_RAILS = placing.shared("AllRails")
+
+
+@pytest.mark.parametrize(
+    ("used", "rails", "conflict"),
+    [
+        ({}, None, False),
+        ({0: 1}, (4, 5, 6, 7), False),
+        ({7: 1}, (0, 1, 2, 3), False),
+        ({0: 1, 1: 1, 2: 1, 3: 1}, (4, 5, 6, 7), False),
+        ({0: 2, 1: 2, 2: 2, 7: 1, 6: 1}, (3, 4, 5, 6), True),
+        (dict.fromkeys(range(8), 1), None, True),
+    ],
+)
+def test_late_rails_are_the_least_used_of_one_socket(
+    used: dict[int, int], rails: tuple[int, ...] | None, conflict: bool
+) -> None:
+    """Free ones before near ones, else admission's; none free is a conflict, never a refusal."""
+    wish = half()
+    choice = placement.choose(placing.ALIGNED, wish, SHARED, Counter(used))
+    assert (rails or wish.marker.rails, conflict) == (choice.rails, choice.conflict)
+
+
+def test_a_pod_with_every_rail_shares_them_by_its_profiles_choice() -> None:
+    """That is no conflict; rails that the node lacks are left out."""
+    whole = placing.wish(placing.injected(ALL_RAILS))
+    choice = placement.choose(placing.FOUR_RAILS, whole, ALL_RAILS, Counter({0: 3}))
+    assert ((0, 1, 2, 3), False) == (choice.rails, choice.conflict)
+
+
+@pytest.mark.parametrize("fabric", [None, builders.fabric("other")])
+def test_without_the_profiles_rails_admissions_stay(fabric: Any) -> None:
+    """The profile is gone, or has no rails any more."""
+    assert half().marker.rails == placement.choose(placing.ALIGNED, half(), fabric, {}).rails
+
+
+def test_on_an_unknown_node_rails_are_chosen_by_the_profiles_groups() -> None:
+    """Two pods still get different rails; nothing is expected of them."""
+    wish = half()
+    used = dict.fromkeys(wish.marker.rails, 1)
+    choice = placement.choose(None, wish, SHARED, used)
+    assert set(range(8)) == {*choice.rails, *wish.marker.rails}
+    assert choice.alignment is None
+
+
+def test_one_network_for_several_rails_cannot_be_told_apart() -> None:
+    """So its rails are not chosen late."""
+    networks = [{"name": "default/all", "rail": rail} for rail in range(2)]
+    one = builders.fabric(attachment="SharedDevice", rails={"count": 2}, networks=networks)
+    assert {} == placement.movable(one)
+
+
+def test_the_placement_marker_is_of_the_format() -> None:
+    """Design section 11, compact and sorted."""
+    wish = placing.wish(placing.injected(RAILS))
+    choice = placement.choose(placing.ALIGNED, wish, RAILS, {})
+    told = json.loads(placement.record("n1", placing.ALIGNED, wish, choice))
+    assert {
+        "v": 1,
+        "node": "n1",
+        "rails": list(range(8)),
+        "gpuSets": [{"gpus": list(range(8)), "p": 1.0}],
+        "tier": "PIX",
+        "expected": 1.0,
+        "evidence": "catalog",
+        "job": {"key": "team/worker-0", "rule": "pod", "size": 1},
+        "score": {"total": 10, "parts": {"alignment": 1.0}},
+        "conflict": False,
+    } == told
+
+
+def test_a_node_that_is_not_known_says_so() -> None:
+    """No expectation is made up."""
+    wish = placing.wish(placing.injected(RAILS))
+    told = json.loads(placement.record("n1", None, wish, placement.choose(None, wish, RAILS, {})))
+    assert ("none", None, None, list(range(8))) == (
+        told["evidence"],
+        told["expected"],
+        told["tier"],
+        told["rails"],
+    )
