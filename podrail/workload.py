@@ -49,7 +49,8 @@ def _found(document: object, path: tuple[str | int, ...], namespace: str) -> Ite
         return
     kind = str(document.get("kind"))
     if kind == "List":
-        for index, item in enumerate(document.get("items") or ()):
+        items = document.get("items")
+        for index, item in enumerate(items if isinstance(items, list) else ()):
             yield from _found(item, (*path, "items", index), namespace)
         return
     metadata = document.get("metadata")

@@ -40,8 +40,12 @@ class Program:
                 # Ctrl-C goes to the demo, which ends its children itself.
                 start_new_session=True,
             )
-        self.address = self._wait(self._listening)
-        self._wait(self._ready)
+        try:
+            self.address = self._wait(self._listening)
+            self._wait(self._ready)
+        except BaseException:  # Ctrl-C comes here too, and nobody else knows the child yet.
+            self.stop()
+            raise
 
     @property
     def url(self) -> str:

@@ -4,6 +4,7 @@ Sizes are bounded. A key given twice is an error: YAML would silently keep the l
 are those of JSON, as kubectl reads them: a date stays a string, !!binary and the like are errors.
 """
 
+import math
 from collections.abc import Hashable, Iterable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -47,7 +48,19 @@ class _Loader(yaml.CSafeLoader):
                 problem = f"{key!r} is given twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
             seen.add(key)
-        return super().construct_mapping(node, deep)
+        return {
+            _key(key, node): value for key, value in super().construct_mapping(node, deep).items()
+        }
+
+
+def _key(key: Hashable, node: yaml.MappingNode) -> str:
+    # As sigs.k8s.io/yaml v1.6, which kubectl reads with, makes keys of JSON.
+    if isinstance(key, bool):
+        return str(key).lower()
+    if isinstance(key, str | int):
+        return str(key)
+    problem = f"expected a string as key, got {key!r}"
+    raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 class Placed(NamedTuple):
@@ -67,6 +80,7 @@ def documents(text: str, place: str) -> list[Placed]:
         raise FileError(f"{place}: expected at most {MOST_BYTES} bytes, got more")
     try:
         found = [one for one in yaml.load_all(text, _Loader) if one is not None]
+        _check(found, frozenset())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
@@ -77,6 +91,18 @@ def documents(text: str, place: str) -> list[Placed]:
     return [
         Placed(f"{place}[{number}]" if several else place, one) for number, one in enumerate(found)
     ]
+
+
+def _check(value: object, around: frozenset[int]) -> None:
+    """Refuse what YAML can say and JSON cannot: a value inside itself, and no finite number."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is no JSON number")
+    if not isinstance(value, dict | list):
+        return
+    if id(value) in around:
+        raise ValueError("an alias stands inside its own anchor")
+    for inner in value.values() if isinstance(value, dict) else value:
+        _check(inner, around | {id(value)})
 
 
 def file_documents(path: Path) -> list[Placed]:
