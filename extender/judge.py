@@ -57,15 +57,13 @@ class Judge:
 
     def _each(self, nodes: Sequence[str], verdict: Callable[[Topology], T]) -> list[T | None]:
         """The verdict for each node; None where nothing is known. Shapes share one object."""
-        made: dict[int, T] = {}
+        made: dict[int, T | None] = {}
         found: list[T | None] = []
+        known = self.cluster.nodes.get
         for name in nodes:
-            node = self.cluster.nodes.get(name)
+            node = known(name)
             topology = None if node is None else node.topology
-            if topology is None:
-                found.append(None)
-                continue
             if id(topology) not in made:
-                made[id(topology)] = verdict(topology)
+                made[id(topology)] = None if topology is None else verdict(topology)
             found.append(made[id(topology)])
         return found

@@ -15,6 +15,8 @@ from podrail.topology import ALIGNED, WORTH, Tier, Topology
 
 MOST_SETS: Final = 128
 """Sets of GPUs looked at; 4 of 8 are 70. More are sampled evenly."""
+_WORK: Final = 2**17
+"""Fewer sets are looked at where each is more work; kube-scheduler waits for the answer."""
 TOLD_SETS: Final = 8
 
 
@@ -42,22 +44,23 @@ def expected(topology: Topology, gpus: int, rails: tuple[int, ...]) -> Alignment
     here = tuple(rail for rail in rails if rail in topology.rails)
     if not here or not gpus:
         return Alignment(0.0, None, ())
-    sets = _sets(len(topology.gpus), gpus)
+    most = max(TOLD_SETS, min(MOST_SETS, _WORK // (gpus * gpus * len(here))))
+    sets = _sets(len(topology.gpus), gpus, most)
     pairings = [best(topology, one, here) for one in sets]
-    share = 1 / len(sets)
+    share = 1 / max(1, math.comb(len(topology.gpus), gpus))
     told = tuple((one, share) for one in sets[:TOLD_SETS])
     # Rounded, so that two machines of one kind never differ by an error of floating point.
     worth = round(math.fsum(one.worth for one in pairings) / len(sets), 6)
     return Alignment(worth, pairings[0].tier, told)
 
 
-def _sets(all_gpus: int, gpus: int) -> list[tuple[int, ...]]:
+def _sets(all_gpus: int, gpus: int, most: int) -> list[tuple[int, ...]]:
     if gpus >= all_gpus:
         return [tuple(range(all_gpus))]
     total = math.comb(all_gpus, gpus)
-    if total <= MOST_SETS:
+    if total <= most:
         return list(combinations(range(all_gpus), gpus))
-    return [_numbered(all_gpus, gpus, total * one // MOST_SETS) for one in range(MOST_SETS)]
+    return [_numbered(all_gpus, gpus, total * one // most) for one in range(most)]
 
 
 def _numbered(all_gpus: int, gpus: int, number: int) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from podrail.reading import Reader, shown
 from podrail.topology import Evidence, Judged, Nic, Tier, Topology
 
 MOST_SHAPES: Final = 1000
+MOST_GPUS: Final = 64
 MOST_DEVICES: Final = 128
 _TOLD: Final = frozenset(
     ["gpu", "bestTier", "guestView", "sources", "verified", "notes", "portsPerCard", "pciSet"]
@@ -42,7 +43,7 @@ def read(documents: Iterable[tuple[str, object]]) -> Mapping[str, Topology]:
 
 def _shape(part: Reader) -> Topology:
     part.required("shape")
-    gpus = tuple(_gpu(one) for one in part.parts("gpus", MOST_DEVICES))
+    gpus = tuple(_gpu(one) for one in part.parts("gpus", MOST_GPUS))
     nics = tuple(_nic(one) for one in part.parts("nics", MOST_DEVICES))
     for field in _TOLD:
         part.raw(field)

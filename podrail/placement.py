@@ -101,7 +101,9 @@ def points(values: Sequence[float | None]) -> list[int]:
     if not known:
         return [0] * len(values)
     most = max(known)
-    return [NEUTRAL if one is None else _point(one, most) for one in values]
+    # Thousands of nodes are of a few machine types.
+    point = {one: NEUTRAL if one is None else _point(one, most) for one in set(values)}
+    return [point[one] for one in values]
 
 
 def _point(one: float, most: float) -> int:

@@ -118,7 +118,7 @@ def rank_command(  # noqa: PLR0913, PLR0917 - one parameter an option
         read = (
             files.folder_documents(cluster) if cluster.is_dir() else files.file_documents(cluster)
         )
-    world = rank.Cluster.of(one.document for one in read)
+        world = rank.Cluster.of(one.document for one in read)
     if not world.nodes:
         raise InputError(
             f"{cluster}: no nodes found; kubectl get nodes,pods -A -o json writes them"
@@ -141,7 +141,7 @@ def profiles_command(name: str | None, form: str) -> None:
     if name is not None:
         if name not in known:
             raise InputError(f"no shipped profile {name!r}; there are {', '.join(sorted(known))}")
-        click.echo(output.as_json(known[name]) if form == "json" else library.text(name), nl=False)
+        click.echo(output.as_json(known[name]) if form == "json" else library.text(name).rstrip())
         return
     if form == "table":
         click.echo(library.table())

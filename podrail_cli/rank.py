@@ -3,10 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from podrail import alignment, fit, names, placement
+from podrail import alignment, fit, names, placement, pod
+from podrail.errors import MalformedError, Problem
 from podrail.placement import Wish
+from podrail.reading import shown
 from podrail.topology import Topology
 from podrail_cli import output
 
@@ -45,24 +47,62 @@ class Cluster:
 
     @classmethod
     def of(cls, documents: Iterable[Any]) -> "Cluster":
-        """The nodes and pods among documents and lists of documents."""
+        """The nodes and pods among documents and lists of documents.
+
+        Raises:
+            MalformedError, PodError: a node or pod is not what core/v1 says.
+        """
         kinds: dict[str, list[Document]] = defaultdict(list)
         for document in documents:
             items = document.get("items") if isinstance(document, dict) else None
             for one in items if isinstance(items, list) else [document]:
-                if isinstance(one, dict) and isinstance(one.get("metadata"), dict):
-                    kinds[str(one.get("kind"))].append(one)
+                kind = one.get("kind") if isinstance(one, dict) else None
+                if isinstance(kind, str) and kind in _CHECKS:
+                    _CHECKS[kind](one)
+                    kinds[kind].append(one)
         return cls(tuple(kinds["Node"]), tuple(kinds["Pod"]))
 
 
+def _check_node(node: Document) -> None:
+    metadata = _part(node, "metadata", "metadata")
+    name = metadata.get("name")
+    if not isinstance(name, str):
+        raise _wrong("metadata.name", "a string", name)
+    _part(metadata, "labels", f"node {name}: metadata.labels")
+    _part(_part(node, "status", f"node {name}: status"), "allocatable", f"node {name}: allocatable")
+
+
+def _check_pod(document: Document) -> None:
+    node = pod.read(document, "").spec.get("nodeName")
+    if node is not None and not isinstance(node, str):
+        raise _wrong("pod: spec.nodeName", "a string", node)
+
+
+def _part(parent: Document, key: str, path: str) -> Document:
+    value = parent.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise _wrong(path, "an object", value)
+    return value or {}
+
+
+def _wrong(path: str, expected: str, value: object) -> MalformedError:
+    return MalformedError(
+        "the cluster", [Problem(path, f"expected {expected}, got {shown(value)}")]
+    )
+
+
+_CHECKS: Final = {"Node": _check_node, "Pod": _check_pod}
+"""What is read of each kind has the types that core/v1 gives it; a dump may be edited by hand."""
+
+
 def rank(
-    pod: Document, wish: Wish, cluster: Cluster, shapes: Mapping[str, Topology]
+    wanting: Document, wish: Wish, cluster: Cluster, shapes: Mapping[str, Topology]
 ) -> list[Ranked]:
     """Every node of the cluster: those that fit by score, then the others."""
     bound: dict[str, list[Document]] = defaultdict(list)
     for one in cluster.pods:
         bound[(one.get("spec") or {}).get("nodeName") or ""].append(one)
-    wanted = fit.asked(pod)
+    wanted = fit.asked(wanting)
     reasons, topologies = [], []
     for node in cluster.nodes:
         topology = shapes.get(_labels(node).get(names.INSTANCE_TYPE, ""))

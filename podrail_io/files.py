@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 MOST_BYTES: Final = 8 * 1024 * 1024
+MOST_VALUES: Final = 2_000_000
+"""Aliases can make a short text stand for any number of values."""
 _JSON_TAGS: Final = tuple(
     f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map")
 )
@@ -80,29 +82,35 @@ def documents(text: str, place: str) -> list[Placed]:
         raise FileError(f"{place}: expected at most {MOST_BYTES} bytes, got more")
     try:
         found = [one for one in yaml.load_all(text, _Loader) if one is not None]
-        _check(found, frozenset())
+        _check(found)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
         raise FileError(f"{place}{line}: {error.problem or 'not YAML'}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise FileError(f"{place}: not YAML: {str(error) or 'nested too deeply'}") from error
+    except RecursionError as error:
+        raise FileError(f"{place}: nested too deeply, or an alias inside its own anchor") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise FileError(f"{place}: not YAML: {error}") from error
     several = len(found) > 1
     return [
         Placed(f"{place}[{number}]" if several else place, one) for number, one in enumerate(found)
     ]
 
 
-def _check(value: object, around: frozenset[int]) -> None:
-    """Refuse what YAML can say and JSON cannot: a value inside itself, and no finite number."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} is no JSON number")
-    if not isinstance(value, dict | list):
-        return
-    if id(value) in around:
-        raise ValueError("an alias stands inside its own anchor")
-    for inner in value.values() if isinstance(value, dict) else value:
-        _check(inner, around | {id(value)})
+def _check(found: list[Any]) -> None:
+    """Refuse what YAML can say and JSON cannot, and what aliases blow up beyond all measure."""
+    for count, value in enumerate(_values(found)):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{value} is no JSON number")
+        if count > MOST_VALUES:
+            raise ValueError(f"more than {MOST_VALUES} values")
+
+
+def _values(value: object) -> Iterator[object]:
+    yield value
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _values(inner)
 
 
 def file_documents(path: Path) -> list[Placed]:

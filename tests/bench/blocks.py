@@ -32,8 +32,8 @@ class Effort:
         return max(10, round(usual * self.share))
 
 
-FULL: Final = Effort(rounds=11, share=1.0)
-QUICK: Final = Effort(rounds=4, share=0.12)
+FULL: Final = Effort(rounds=9, share=1.0)
+QUICK: Final = Effort(rounds=4, share=0.15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,8 @@ class Comparison:
     """The blocks of several targets, side by side."""
 
     blocks: Mapping[str, Sequence[Block]]
+    sent: int
+    """The requests to each target, those of the warm-up too."""
 
     def figures(self, name: str) -> dict[str, Any]:
         """Medians over the blocks of one target, and the sums of its errors and connections."""
@@ -114,7 +116,7 @@ class Client:
         """Blocks of requests to each target in turn, after one round that does not count."""
         sent = self._run(targets.values(), connections=connections, requests=requests,
                          rounds=rounds, warmups=1)  # fmt: skip
-        return Comparison(dict(zip(targets, sent, strict=True)))
+        return Comparison(dict(zip(targets, sent, strict=True)), requests * (rounds + 1))
 
     def send(self, target: Target, connections: int, requests: int) -> Block:
         """One block without a warm-up."""

@@ -20,7 +20,7 @@ from programs import Programs
 
 from podrail import names
 
-REQUESTS: Final = {1: 120, 8: 320}
+REQUESTS: Final = {1: 80, 8: 240}
 """By requests in flight."""
 THREADS: Final = 64
 WEBHOOKS: Final = ("none", "allow", "podrail")

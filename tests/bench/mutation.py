@@ -20,7 +20,7 @@ GOAL: Final = 1.2
 CONNECTIONS: Final = (1, 8, 32)
 THREADS: Final = 64
 """The webhook's own default."""
-_REQUESTS: Final = 400
+_REQUESTS: Final = 300
 
 
 def measure(folder: Path, client: Client, effort: Effort) -> dict[str, Any]:
@@ -40,8 +40,10 @@ def measure(folder: Path, client: Client, effort: Effort) -> dict[str, Any]:
             }
             for connections in CONNECTIONS:
                 requests = effort.requests(_REQUESTS)
+                meter = programs.Meter({"webhook": webhook, "null": null})
                 made = client.compare(targets, connections, requests, effort.rounds)
-                cases.append(_case(size, len(review), connections, made))
+                case = _case(size, len(review), connections, made)
+                cases.append({**case, "cpu_ms_per_request": meter.per_request(made)})
         return {"cases": cases, "memory": programs.memory(webhook)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import stand_ins
+from blocks import Comparison
 from controlplane.installed import script
 from controlplane.processes import Child
 from stand_ins import Pair
@@ -90,6 +92,34 @@ def memory(child: Child) -> dict[str, Any]:
         "rss_mib": [round(one["Rss"] / 1024, 1) for one in found],
         "pss_mib": round(sum(one["Pss"] for one in found) / 1024, 1),
     }
+
+
+class Meter:
+    """The processor time of programs from now on, which a busy neighbour does not lengthen."""
+
+    def __init__(self, children: Mapping[str, Child]) -> None:
+        self._children = children
+        self._before = self._spent()
+
+    def per_request(self, comparison: Comparison) -> dict[str, float]:
+        """Milliseconds of each program for one request of the comparison made since."""
+        now = self._spent()
+        return {
+            name: round((now[name] - self._before[name]) * 1000 / comparison.sent, 3)
+            for name in self._children
+        }
+
+    def _spent(self) -> dict[str, float]:
+        return {
+            name: sum(_seconds(pid) for pid in _family(child.process.pid))
+            for name, child in self._children.items()
+        }
+
+
+def _seconds(pid: int) -> float:
+    # The second field is the program's name in brackets, which may hold spaces (proc(5)).
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _family(pid: int) -> list[int]:

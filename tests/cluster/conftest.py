@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import itertools
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,8 +74,16 @@ def registered(installed: Installed, address: str) -> Iterator[str]:
 def extender(installed: Installed) -> Child:
     """The extender's process, with a second kube-scheduler that asks it."""
     running = installed.extender()
+    eventually(lambda: _ready(running.address()), "the extender is ready")
     installed.cluster.scheduler("podrail-scheduler", installed.scheduler_config(running.address()))
     return running
+
+
+def _ready(address: str) -> bool:
+    connection = http.client.HTTPConnection(address, timeout=5)
+    with closing(connection):
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.client.OK
 
 
 @pytest.fixture

@@ -77,18 +77,33 @@ def busy_aligned_nodes(cluster: Cluster, namespace: str) -> None:
         cluster.client.create(work, namespace)
 
 
-@pytest.mark.usefixtures("busy_aligned_nodes", "registered", "extender")
+@pytest.fixture(scope="module")
+def plain_scheduler(cluster: Cluster) -> None:
+    """A kube-scheduler with its defaults, under a name that the webhook leaves alone."""
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "plain"}],
+    }
+    cluster.scheduler("plain", config)
+
+
+@pytest.mark.usefixtures("busy_aligned_nodes", "registered", "extender", "plain_scheduler")
 @pytest.mark.parametrize("fabric", ["sriov-rails", "macvlan-rails"])
 def test_a_labelled_jobs_pods_run_on_aligned_nodes_though_others_are_emptier(
     cluster: Cluster, namespace: str, fabric: str
 ) -> None:
     """With the extender all four are aligned; in the same cluster without it none of them is."""
     cluster.client.create(job("with", fabric), namespace)
-    cluster.client.create(job("without", fabric, schedulerName="default-scheduler"), namespace)
+    cluster.client.create(job("without", fabric, schedulerName="plain"), namespace)
     pods = bound_pods(cluster, namespace, BUSY + 8)
-    ours = [pod for pod in pods if pod["metadata"].get("labels", {}).get("job-name") == "with"]
-    assert 4 == len(ours)
-    assert {nodes.ALIGNED} == shapes(cluster, ours)
+    by_job = {
+        name: [pod for pod in pods if pod["metadata"].get("labels", {}).get("job-name") == name]
+        for name in ("with", "without")
+    }
+    assert [4, 4] == [len(found) for found in by_job.values()]
+    assert {nodes.ALIGNED} == shapes(cluster, by_job["with"])
+    assert {nodes.CROSSED} == shapes(cluster, by_job["without"])
 
 
 @pytest.mark.usefixtures("busy_aligned_nodes", "extender")

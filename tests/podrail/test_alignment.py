@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+import math
+from dataclasses import replace
+from itertools import combinations, permutations
 
 import placing
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podrail import alignment
-from podrail.topology import Tier
+from podrail.topology import Evidence, Judged, Nic, Tier, Topology
 
 COSTS = st.integers(1, 4).flatmap(
     lambda rows: st.integers(rows, 5).flatmap(
@@ -89,3 +91,56 @@ def test_fewer_rails_than_gpus_are_shared_evenly() -> None:
 def test_pairs_are_aligned_at_the_best_that_the_machine_offers() -> None:
     """PIX pairs are, SYS pairs are not."""
     assert 1 == alignment.aligned_pairs(placing.ALIGNED, [(0, 0), (0, 7)])
+
+
+def wide(gpus: int, rails: int) -> Topology:
+    """A machine of many GPUs, all near all of its rails."""
+    nics = tuple(Nic(f"mlx5_{rail}", rail, 0) for rail in range(rails))
+    tiers = ((Tier.PIX,) * rails,) * gpus
+    return Topology("wide", (0,) * gpus, nics, tiers, Judged.PCIE, Evidence.CATALOG)
+
+
+def test_too_many_sets_are_sampled_without_counting_them() -> None:
+    """32 of 64 GPUs are 1.8e18 sets: a few are looked at, the likelihood told stays the true one."""
+    found = alignment.expected(wide(64, 8), 32, tuple(range(8)))
+    assert (1.0, 8) == (found.expected, len(found.gpu_sets))
+    assert pytest.approx(1 / math.comb(64, 32)) == found.gpu_sets[0][1]
+
+
+def test_a_sample_is_spread_over_all_sets() -> None:
+    """Different ones, in order, from the first to near the last."""
+    found = alignment._sets(20, 10, 100)
+    assert (100, sorted(set(found))) == (len(found), found)
+    assert (0, True) == (found[0][0], found[-1][0] > 0)
+
+
+@pytest.mark.parametrize(("whole", "size"), [(5, 1), (6, 3), (8, 4)])
+def test_a_set_is_found_by_its_number(whole: int, size: int) -> None:
+    """The numbers count the sets in order."""
+    sets = list(combinations(range(whole), size))
+    assert sets == [alignment._numbered(whole, size, number) for number in range(len(sets))]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from([Tier.PIX, Tier.PHB, Tier.SYS]), min_size=3, max_size=3),
+        min_size=2,
+        max_size=4,
+    ),
+    st.integers(0, 3),
+    st.integers(0, 2),
+)
+def test_a_nearer_nic_never_makes_a_node_worth_less(
+    rows: list[list[Tier]], gpu: int, nic: int
+) -> None:
+    """Expected alignment rises with every tier, or stays."""
+    nearer = [list(row) for row in rows]
+    nearer[gpu % len(rows)][nic] = Tier.PIX
+    before, after = (
+        replace(wide(len(rows), 3), tiers=tuple(tuple(row) for row in each))
+        for each in (rows, nearer)
+    )
+    for gpus in (1, 2):
+        worse = alignment.expected(before, gpus, (0, 1)).expected
+        assert worse <= alignment.expected(after, gpus, (0, 1)).expected

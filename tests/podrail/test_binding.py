@@ -162,3 +162,25 @@ def test_a_taken_interface_name_gets_a_letter() -> None:
     interfaces = [one.interface for one in after.elements]
     assert len(interfaces) == len(set(interfaces))
     assert json.dumps(interfaces).count('a"') == 1
+
+
+def test_of_counted_rails_only_settings_are_late() -> None:
+    """The networks stay as admission wrote them, whatever is free."""
+    fabric = builders.fabric(
+        "counted",
+        attachment="SriovVF",
+        rails={"count": 2},
+        networks=[{"name": f"default/rail{rail}", "rail": rail} for rail in range(2)],
+        resources=[{"name": f"x.io/rail{rail}", "rail": rail} for rail in range(2)],
+    )
+    document = placing.injected(fabric, builders.container(gpus=2))
+    choice = placement.choose(placing.ALIGNED, placing.wish(document), fabric, {0: 1})
+    late = binding.late(document, placing.wish(document), fabric, {}, choice)
+    assert binding.Late({}, (0, 1)) == late
+
+
+def test_a_variable_that_the_user_set_is_not_late() -> None:
+    """The container does not read our annotation."""
+    user = [{"name": "NCCL_IB_SL", "value": "1"}]
+    document = placing.injected(SHARED, builders.container(gpus=4, env=user))
+    assert {names.NCCL_CONF} == set(bound(document, {}, rack="r"))

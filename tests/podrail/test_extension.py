@@ -69,3 +69,18 @@ def test_answers_have_gos_names_and_integer_scores() -> None:
     } == filtered
     assert b'[{"Host":"a","Score":7}]' == extension.priorities(["a"], [7])
     assert b'{"Error":""}' == extension.bound()
+
+
+def test_a_name_that_is_no_name_stays_one_string() -> None:
+    """Whatever the scheduler calls its nodes comes back as it was."""
+    odd = 'a"},{"Host":"b\n\u00e9'
+    assert [{"Host": odd, "Score": 1}] == json.loads(extension.priorities([odd], [1]))
+
+
+@pytest.mark.parametrize("key", ["PodName", "PodNamespace", "PodUID", "Node"])
+@pytest.mark.parametrize("wrong", [None, "", 5, "a/b", "../x", "A b", "x" * 254, "a?b=c"], ids=str)
+def test_a_bind_that_could_leave_its_path_is_refused(key: str, wrong: object) -> None:
+    """The names go into a URL."""
+    names = {"PodName": "p", "PodNamespace": "team", "PodUID": "u", "Node": "n", key: wrong}
+    with pytest.raises(RequestError, match=key):
+        extension.bind(json.dumps(names).encode())

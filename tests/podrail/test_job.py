@@ -63,3 +63,10 @@ def test_without_any_key_the_controller_or_the_name_is_the_job() -> None:
     assert Job("ml/b", "owner") == of(ownerReferences=owners)
     assert Job("ml/w-", "generate-name") == of(generateName="w-", name="")
     assert Job("ml/p", "pod", 1) == of()
+
+
+@pytest.mark.parametrize("name", ["", "x" * 300], ids=["empty", "long"])
+def test_a_name_that_no_object_can_have_names_no_job(name: str) -> None:
+    """An annotation may hold anything; the key goes into a marker of limited size."""
+    metadata = {"name": "alone", "annotations": {"scheduling.k8s.io/group-name": name}}
+    assert Job("team/alone", "pod", 1) == job.of({"metadata": metadata}, "team")

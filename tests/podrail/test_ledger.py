@@ -91,3 +91,14 @@ def test_ten_thousand_random_events_leak_nothing() -> None:
     for number in range(300):
         ledger.release(f"pod-{number}")
     assert 0 == len(ledger)
+
+
+def test_a_failed_bind_gives_back_a_hold_and_nothing_else() -> None:
+    """The watch may have shown the pod bound before the failure came back."""
+    ledger = Ledger()
+    ledger.hold("a", "n", (0,), 60)
+    ledger.hold("b", "n", (1,), 60)
+    ledger.seen("b", "n", (1,))
+    for uid in ("a", "b", "never held"):
+        ledger.abandon(uid)
+    assert {1: 1} == ledger.used("n", "", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import builders
@@ -13,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podrail import names, placement
+from podrail.job import Job
 from podrail.placement import Misfit
+from podrail.topology import Evidence, Judged, Nic, Tier, Topology
 
 RAILS = builders.shipped()["sriov-rails"]
 
@@ -181,3 +184,65 @@ def test_a_node_that_is_not_known_says_so() -> None:
         told["tier"],
         told["rails"],
     )
+
+
+def test_rails_that_the_user_named_are_not_chosen_again() -> None:
+    """podrail.dev/rails is the user's own choice, also on a fabric whose rails are late."""
+    wish = half(annotations={names.RAILS: "0,1,2,3"})
+    assert "networks" in wish.marker.late
+    choice = placement.choose(placing.ALIGNED, wish, SHARED, dict.fromkeys(range(4), 1))
+    assert ((0, 1, 2, 3), False) == (choice.rails, choice.conflict)
+
+
+def test_admissions_own_rails_are_kept_where_they_are_as_good() -> None:
+    """All pods of a job have the same ones, and jobs are spread over the halves."""
+    own = {half(name=f"worker-{number}").marker.rails for number in range(9)}
+    assert {(0, 1, 2, 3), (4, 5, 6, 7)} == own
+    for number in range(9):
+        wish = half(name=f"worker-{number}")
+        assert wish.marker.rails == placement.choose(placing.ALIGNED, wish, SHARED, {}).rails
+
+
+def test_many_rails_are_chosen_in_bounded_time() -> None:
+    """16 of 32 rails are 600 million sets; the free ones are found at once."""
+    networks = [{"name": f"default/rail{rail}", "rail": rail} for rail in range(32)]
+    fabric = builders.fabric(
+        attachment="SharedDevice", rails={"count": 32, "gpus": 32}, networks=networks
+    )
+    marker = replace(half().marker, rails=tuple(range(16)))
+    wish = replace(half(), marker=marker)
+    choice = placement.choose(None, wish, fabric, dict.fromkeys(range(16), 1))
+    assert (tuple(range(16, 32)), False) == (choice.rails, choice.conflict)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.dictionaries(st.integers(0, 7), st.integers(0, 3)))
+def test_a_late_choice_has_as_many_rails_and_a_conflict_only_where_free_ones_lack(
+    used: dict[int, int],
+) -> None:
+    """Ascending, different, all of the profile."""
+    choice = placement.choose(placing.ALIGNED, half(), SHARED, used)
+    free = sum(not used.get(rail) for rail in range(8))
+    assert 4 == len(set(choice.rails) & set(range(8)))
+    assert sorted(choice.rails) == list(choice.rails)
+    assert (free < 4) == choice.conflict
+
+
+def test_the_longest_record_is_below_the_limit_of_a_marker() -> None:
+    """64 GPUs and rails, the longest names: at most 8 KiB."""
+    rails = tuple(range(64))
+    nics = tuple(Nic("n", rail, 0) for rail in rails)
+    tiers = ((Tier.PIX,) * 64,) * 64
+    node = Topology("x", (0,) * 64, nics, tiers, Judged.PCIE, Evidence.CATALOG)
+    job = Job("n" * 63 + "/" + "j" * 507, "scheduling-group", 999_999)
+    wish = placement.Wish(replace(half().marker, rails=rails), 60, job)
+    told = placement.record("n" * 253, node, wish, placement.choose(node, wish, None, {}))
+    assert len(told) <= names.MARKER_BYTES
+
+
+def test_only_the_gpus_of_the_container_with_the_rails_count() -> None:
+    """A side container's are not paired with them."""
+    containers = builders.container("side", gpus=0), builders.container(gpus=4)
+    document = placing.injected(SHARED, *containers)
+    document["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "2"
+    assert 4 == placing.wish(document).gpus

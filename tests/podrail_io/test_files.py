@@ -39,6 +39,11 @@ def test_values_are_those_of_json() -> None:
         pytest.param("[" * 100_000, "f:1: exceeded maximum nesting depth", id="deep"),
         pytest.param("a: \0", "f: not YAML: unacceptable character", id="control character"),
         pytest.param("a: " + "9" * 5000, "f: not YAML: Exceeds the limit", id="long number"),
+        pytest.param("a: [.nan]", "f: not YAML: nan is no JSON number", id="not a number"),
+        pytest.param(
+            "a: &x [*x]", "f: nested too deeply, or an alias inside", id="alias of itself"
+        ),
+        pytest.param("\n~: 1", "f:2: expected a string as key, got None", id="null as key"),
     ],
 )
 def test_what_is_wrong_and_where(text: str, expected: str) -> None:
@@ -46,6 +51,21 @@ def test_what_is_wrong_and_where(text: str, expected: str) -> None:
     with pytest.raises(FileError) as caught:
         files.documents(text, "f")
     assert str(caught.value).startswith(expected)
+
+
+def test_keys_are_strings() -> None:
+    """A number or a truth value as a key becomes its text, as in kubectl."""
+    assert [Placed("f", {"1": {"true": 2}})] == files.documents("1:\n  true: 2\n", "f")
+
+
+def test_aliases_are_bounded() -> None:
+    """A few lines of aliases of aliases would stand for a thousand million values."""
+    lines = [
+        "a0: &a0 [x]",
+        *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)),
+    ]
+    with pytest.raises(FileError, match="f: not YAML: more than 2000000 values"):
+        files.documents("\n".join(lines), "f")
 
 
 def test_a_text_within_the_bound(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def _paths(value: object, path: Path = ()) -> list[Path]:
     return [path, *(one for step, inner in steps for one in _paths(inner, (*path, step)))]
 
 
-_ODD = st.sampled_from(
+_ODD: st.SearchStrategy[Any] = st.sampled_from(
     [
         *(None, True, -1, 0, 10**400, 1.5, float("nan"), float("-inf")),
         *("", "0", "-8", "8e99", "0.5", "\ud800", "\x00", "é" * 300, "[", "[{}]", "a,,b"),

@@ -82,6 +82,8 @@ def running(folder: Path, *command: str, **environ: str) -> Iterator[Child]:
             stdout=output,
             stderr=errors,
             start_new_session=True,
+            # A shell that runs the tests in the background has them ignore Ctrl-C.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
     child = Child(process, folder)
     try:

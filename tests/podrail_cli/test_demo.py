@@ -1,0 +1,81 @@
+"""`podrail demo` as a newcomer runs it: what it shows, that it ends, and that it leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import commands
+from commands import Child
+
+from podrail import names
+
+
+def left(child: Child) -> list[str]:
+    """The processes and temporary folders that it has left behind."""
+    return [*child.left(), *(str(path) for path in child.folder.glob("podrail-*"))]
+
+
+def check(told: dict[str, Any]) -> None:
+    """Placement by rails is as good as can be, and the default rules' is not."""
+    shares = told["alignedPairs"]
+    assert shares["default"] < shares["podrail"] == shares["best"] == 1
+    assert 8 == len(told["placements"]) == len(told["defaultNodes"])
+    assert {"aligned"} == {one["node"].split("-")[0] for one in told["placements"].values()}
+    assert {1.0} == {one["expected"] for one in told["placements"].values()}
+    before, after = told["pod"]["before"], told["pod"]["after"]
+    assert "annotations" not in before["metadata"]
+    assert 8 == len(after["metadata"]["annotations"][names.NETWORKS].split(","))
+
+
+def test_once_ends_by_itself_with_what_it_did(tmp_path: Path) -> None:
+    """One JSON document within 30 seconds, and neither a process nor a folder afterwards."""
+    began = time.monotonic()
+    with commands.running(tmp_path / "demo", "podrail", "demo", "--once", "-o", "json") as child:
+        assert 0 == child.wait(30)
+        assert time.monotonic() - began < 30
+        assert [] == left(child)
+    told = json.loads(child.output)
+    assert (True, 16, "") == (told["simulated"], told["nodes"], child.errors)
+    check(told)
+
+
+def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
+    """It runs until then, says that the cluster is simulated, and how to try one's own pod."""
+    with commands.running(tmp_path / "demo", "podrail", "demo") as child:
+        child.eventually(lambda: "Ctrl-C ends everything" in child.output)
+        assert {"podrail-webhook", "podrail-extender"} <= {
+            Path(word).name for line in child.left() for word in line.split()
+        }
+        assert (0, []) == (child.stop(signal.SIGINT), left(child))
+    shown = child.output
+    assert "simulated" in shown.splitlines()[0]
+    assert "podrail inject -f your-pod.yaml --profile sriov-rails" in shown
+    assert ["kube-scheduler's default rules", "with podrail", "best possible"] == [
+        line.rpartition("%")[0].rstrip(" 0123456789").strip()
+        for line in shown.splitlines()
+        if "%" in line and "#" in line
+    ]
+    assert shown.endswith("Stopping.\n")
+
+
+def test_ctrl_c_while_it_starts_leaves_nothing(tmp_path: Path) -> None:
+    """Also before its first program has told where it listens."""
+    with commands.running(tmp_path / "demo", "podrail", "demo") as child:
+        child.eventually(lambda: any("podrail-webhook" in line for line in child.left()))
+        assert (1, []) == (child.stop(signal.SIGINT), left(child))
+        assert "Traceback" not in child.errors
+
+
+def test_a_program_that_does_not_start_is_told_with_its_log(tmp_path: Path) -> None:
+    """Status 2, the log's end instead of a traceback, and nothing left."""
+    with commands.running(
+        tmp_path / "demo", "podrail", "demo", PODRAIL_WORKER_CLASS="carrier-pigeon"
+    ) as child:
+        assert (2, []) == (child.wait(), left(child))
+    assert "Error: podrail-webhook did not start:\n" in child.errors
+    assert "PODRAIL_WORKER_CLASS: expected one of" in child.errors
+    assert "Traceback" not in child.errors
