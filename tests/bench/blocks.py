@@ -33,7 +33,7 @@ class Effort:
 
 
 FULL: Final = Effort(rounds=9, share=1.0)
-QUICK: Final = Effort(rounds=4, share=0.15)
+QUICK: Final = Effort(rounds=3, share=0.12)
 
 
 @dataclass(frozen=True, slots=True)

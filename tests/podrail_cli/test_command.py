@@ -74,7 +74,7 @@ def test_a_wrong_profile_lists_every_problem(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["inject"], ["inject", "-f", "-", "-o", "xml"], ["injekt"], []])
 def test_a_wrong_call_is_status_2_with_the_usage(words: list[str]) -> None:
-    """click's own message."""
+    """Click's own message."""
     result = CliRunner().invoke(command.main, words)
     assert 2 == result.exit_code
     assert "Usage: " in result.output

@@ -208,7 +208,7 @@ PROFILES = {
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.keys() - PROFILES))
 def test_every_example_of_a_workload_is_injected(path: str) -> None:
-    """podrail accepts it as it stands, and every template in it has opted in."""
+    """Podrail accepts it as it stands, and every template in it has opted in."""
     result = terminal.run("inject", "-f", checkout.ROOT / path, "-o", "json")
     assert 0 == result.exit_code
     assert {True} == {one["injected"] for one in json.loads(result.stdout)["pods"]}
