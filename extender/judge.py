@@ -59,7 +59,7 @@ class Judge:
         """The verdict for each node; None where nothing is known. Shapes share one object."""
         made: dict[int, T | None] = {}
         found: list[T | None] = []
-        known = self.cluster.nodes.get
+        known = self.cluster.nodes.items().get
         for name in nodes:
             node = known(name)
             topology = None if node is None else node.topology

@@ -9,6 +9,7 @@ import string
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from podrail import networks
 from podrail.draft import Draft
@@ -39,7 +40,7 @@ def spellings(wanted: Wanted) -> Iterator[Wanted]:
 
 def attach(draft: Draft) -> Draft:
     """The pod with every network of its rails in the annotation."""
-    wanted = tuple(wishes(draft.profile, draft.demand.rails))
+    wanted = wishes(draft.profile, draft.demand.rails)
     if not wanted:
         return draft
     if draft.pod.spec.get("hostNetwork") is True:
@@ -83,12 +84,17 @@ def _written(draft: Draft, complete: Networks, ours: list[Attached]) -> Draft:
     return replace(draft, marker=marker)
 
 
-def wishes(profile: Profile, rails: tuple[int, ...]) -> Iterator[Wish]:
+@lru_cache(maxsize=256)
+def wishes(profile: Profile, rails: tuple[int, ...]) -> tuple[Wish, ...]:
     """An element for each repetition of each network of the rails.
 
     A network without a rail belongs to all of them: a pod with a part of the rails gets it in
     proportion, at least once.
     """
+    return tuple(_wishes(profile, rails))
+
+
+def _wishes(profile: Profile, rails: tuple[int, ...]) -> Iterator[Wish]:
     for network in profile.networks:
         if network.rail is None:
             times = -(-network.repeat * len(rails) // max(profile.rails.count, 1))

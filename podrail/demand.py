@@ -4,7 +4,7 @@ import re
 import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 from podrail import job, names, quantity
 from podrail.draft import Demand
@@ -138,6 +138,7 @@ def _rails(pod: Pod, profile: Profile, gpus: int) -> tuple[int, ...]:
         case Partial.DENY:
             message = f"{profile.name} gives whole nodes only: {rails.gpus} GPUs, not {gpus}"
             raise PodError("PartOfANode", "spec.containers", message)
+    assert_never(profile.partial)
 
 
 def _from_own_group(pod: Pod, profile: Profile) -> list[tuple[int, ...]]:

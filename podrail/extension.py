@@ -6,7 +6,7 @@ the whole reply in silence; a reply without NodeNames and Nodes means that no no
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -86,9 +86,10 @@ def filtered(passed: Sequence[str], refused: Mapping[str, str]) -> bytes:
     )
 
 
-def priorities(nodes: Iterable[str], scores: Iterable[int]) -> bytes:
+def priorities(nodes: Sequence[str], scores: Sequence[int]) -> bytes:
     """HostPriorityList."""
-    entries = [f"{_host(node)}{score:d}}}" for node, score in zip(nodes, scores, strict=True)]
+    ends = {score: f"{score:d}}}" for score in set(scores)}
+    entries = [_host(node) + ends[score] for node, score in zip(nodes, scores, strict=True)]
     return f"[{','.join(entries)}]".encode()
 
 

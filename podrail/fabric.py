@@ -147,9 +147,9 @@ class Extras:
     dns_policy: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """One fabric."""
+    """One fabric. Two profiles are the same only if they are one object, so it can be a key."""
 
     name: str
     generation: int

@@ -106,7 +106,7 @@ def problems(name: str, values: Sequence[str], carrier: Carrier, *, late: bool) 
 
 def _value_problems(name: str, value: str) -> Iterator[str]:
     if not value or not value.isprintable() or len(name) + len(value) + 1 >= _LINE:
-        yield f"{name}: expected 1-{_LINE - 1 - len(name)} printable characters"
+        yield f"{name}: expected 1-{_LINE - 2 - len(name)} printable characters"
     elif name in INTEGERS:
         low, high = INTEGERS[name]
         if not _INTEGER.fullmatch(value) or not low <= int(value) <= high:

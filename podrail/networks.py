@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 from podrail.errors import PodError
@@ -23,6 +24,7 @@ _SPACES: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".
 # Multus lets both parts be empty and finds no such network later.
 _LABEL: Final = re.compile(r"(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)?")
 _IFNAME: Final = re.compile(f"[^/@{_SPACES}]*")
+_MEMO_LENGTH: Final = 4096
 _JSON_SPACES: Final = " \t\n\r"
 _IFNAME_LENGTH: Final = 15
 _TEXTS: Final = frozenset(
@@ -150,6 +152,11 @@ def parse(text: str) -> Networks:
     """
     if not text:
         return Networks("", (), None)
+    # The pods of a job carry the same text, and a text is read by several rules.
+    return _remembered(text) if len(text) <= _MEMO_LENGTH else _parse(text)
+
+
+def _parse(text: str) -> Networks:
     if any(sign in text for sign in '[{"'):
         return Networks(text, _json_elements(text), is_json=True)
     elements = []
@@ -158,6 +165,9 @@ def parse(text: str) -> Networks:
         elements.append(_short_element(part, index, start))
         start += len(part) + 1
     return Networks(text, tuple(elements), is_json=False)
+
+
+_remembered: Final = lru_cache(maxsize=512)(_parse)
 
 
 def _short_element(part: str, index: int, start: int) -> Element:

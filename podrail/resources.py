@@ -8,6 +8,7 @@ containers that run together have already is taken off; the rest goes to the con
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import assert_never
 
 from podrail import demand, networks
 from podrail.draft import Draft
@@ -70,6 +71,7 @@ def _counted(draft: Draft, resource: Resource) -> int:
             return -(-resource.value * draft.demand.gpus // draft.profile.rails.gpus)
         case Per.POD | Per.FIXED:
             return resource.value
+    assert_never(resource.per)
 
 
 def _taken(draft: Draft) -> Mapping[str, int]:

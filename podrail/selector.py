@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import assert_never
 
 from podrail.reading import Reader
 
@@ -36,6 +37,7 @@ class Expression:
                 return value is not None
             case Operator.DOES_NOT_EXIST:
                 return value is None
+        assert_never(self.operator)
 
 
 @dataclass(frozen=True, slots=True)

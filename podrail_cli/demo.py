@@ -32,6 +32,8 @@ def run(*, once: bool, as_json: bool) -> None:
     Raises:
         DemoError: a program did not start.
     """
+    for number in demo_programs.ENDING:
+        signal.signal(number, signal.default_int_handler)
     say: Say = (lambda _text: None) if as_json else click.echo
     shapes_folder = resources.files("podrail_cli") / "data" / "shapes"
     with (

@@ -8,13 +8,15 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 6.0
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""A closed terminal and a plain kill end the demo as Ctrl-C does: its programs must go with it."""
 
 
 class DemoError(ValueError):
@@ -30,7 +32,7 @@ class Program:
         self._authority = folder / "ca.crt" if "PODRAIL_CERT" in settings else None
         # The demo's children live in the environment that the user started it in.
         environ = {**os.environ, **settings, "PYTHONSAFEPATH": "1"}  # noqa: TID251
-        with self._log.open("wb") as log:
+        with self._log.open("wb") as log, _held() as signals:
             self._process = subprocess.Popen(  # noqa: S603 - our own console script
                 [script(name)],
                 env=environ,
@@ -41,6 +43,8 @@ class Program:
                 start_new_session=True,
             )
         try:
+            if signals:
+                raise KeyboardInterrupt
             self.address = self._wait(self._listening)
             self._wait(self._ready)
         except BaseException:  # Ctrl-C comes here too, and nobody else knows the child yet.
@@ -94,6 +98,18 @@ class Program:
                 raise DemoError(f"{self._name} did not start:\n{tail}")
             time.sleep(0.05)
         return str(found)
+
+
+@contextmanager
+def _held() -> Iterator[list[int]]:
+    """The signals that came meanwhile; one amid Popen would leave a child that nobody knows."""
+    came: list[int] = []
+    before = {one: signal.signal(one, lambda number, _: came.append(number)) for one in ENDING}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def script(name: str) -> str:

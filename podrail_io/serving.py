@@ -1,5 +1,6 @@
 """Serving a WSGI application with gunicorn: one way for all programs, hardened by default."""
 
+import gc
 import logging
 import time
 from collections.abc import Callable
@@ -66,7 +67,13 @@ class _Gunicorn(BaseApplication):  # type: ignore[misc]  # gunicorn is untyped
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        return self._application()
+        made = self._application()
+        # What lives now lives on; looking through it at every large body would take a third of
+        # the time of a 60 KB admission (CPython 3.11).
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
+        return made
 
 
 class _Log(Logger):  # type: ignore[misc]  # gunicorn is untyped

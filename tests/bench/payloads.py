@@ -37,50 +37,51 @@ LARGE: Final = Size("60 KB", variables=143, sidecars=2, annotation=9500)
 
 def written(size: Size) -> dict[str, Any]:
     """A labelled worker with eight GPUs, as its operator creates it."""
-    train = builders.container(
+    volumes = [
+        {"name": "shm", "emptyDir": {"medium": "Memory"}},
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+    ]
+    job = "training.kubeflow.org/job-name"
+    made = builders.document(
+        *_containers(size),
+        fabric=PROFILE,
+        labels={job: "llm", "training.kubeflow.org/replica-type": "worker"},
+        annotations={"team.example.com/notes": "n" * size.annotation},
+        restartPolicy="Never",
+        volumes=volumes,
+    )
+    owner = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "name": "llm",
+        "uid": "5d3f4e7a-0b7c-4e8b-9b8e-1f2a3b4c5d6e",
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    made["metadata"]["ownerReferences"] = [owner]
+    return made
+
+
+def _containers(size: Size) -> list[dict[str, Any]]:
+    """The trainer, and its sidecars with as many variables."""
+    env = _environment(size.variables)
+    trainer = builders.container(
         "pytorch",
         limits=_ROOM,
         requests={"nvidia.com/gpu": "8", **_ROOM},
         command=["torchrun"],
         args=["--nnodes=8", "--nproc_per_node=8", "train.py", "--config=/etc/cfg/run.yaml"],
-        env=_environment(size.variables),
+        env=env,
         volumeMounts=[
             {"name": "shm", "mountPath": "/dev/shm"},
             {"name": "data", "mountPath": "/data"},
         ],
     )
     sides = [
-        builders.container(
-            f"side-{n}", gpus=0, limits={"cpu": "1"}, env=_environment(size.variables)
-        )
-        for n in range(size.sidecars)
+        builders.container(f"side-{number}", gpus=0, limits={"cpu": "1"}, env=env)
+        for number in range(size.sidecars)
     ]
-    made = builders.document(
-        train,
-        *sides,
-        fabric=PROFILE,
-        labels={
-            "training.kubeflow.org/job-name": "llm",
-            "training.kubeflow.org/replica-type": "worker",
-        },
-        annotations={"team.example.com/notes": "n" * size.annotation},
-        restartPolicy="Never",
-        volumes=[
-            {"name": "shm", "emptyDir": {"medium": "Memory"}},
-            {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
-        ],
-    )
-    made["metadata"]["ownerReferences"] = [
-        {
-            "apiVersion": "kubeflow.org/v1",
-            "kind": "PyTorchJob",
-            "name": "llm",
-            "uid": "5d3f4e7a-0b7c-4e8b-9b8e-1f2a3b4c5d6e",
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
-    ]
-    return made
+    return [trainer, *sides]
 
 
 def _environment(variables: int) -> list[dict[str, Any]]:

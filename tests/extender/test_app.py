@@ -72,6 +72,25 @@ def test_a_body_that_is_no_request_gets_a_short_json_answer(verb: str, body: byt
     assert len(answer.data) < 1000
 
 
+@pytest.mark.parametrize("verb", ["filter", "prioritize"])
+@pytest.mark.parametrize(
+    "pod",
+    [
+        {"metadata": {"annotations": ["a"]}, "spec": {}},
+        {"metadata": {"labels": {"a": 1}}, "spec": {}},
+        {"metadata": {"ownerReferences": ["x"]}, "spec": {}},
+        {"metadata": {}, "spec": {"containers": 5}},
+        {"metadata": {}, "spec": {"containers": [{"resources": {"limits": 8}}]}},
+    ],
+    ids=["annotations", "labels", "owners", "containers", "limits"],
+)
+def test_a_pod_of_the_wrong_form_is_refused_with_its_path(verb: str, pod: Any) -> None:
+    """The API server never sends one; anybody else gets a 400 and no traceback."""
+    answer = stage().client.post(f"/{verb}", json={**ARGUMENTS, "Pod": pod})
+    assert 400 == answer.status_code
+    assert json.loads(answer.data)["error"].startswith("Pod.")
+
+
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (

@@ -126,25 +126,35 @@ def test_on_an_unknown_node_the_halves_are_told_apart_all_the_same() -> None:
     assert ("none", None) == (two["evidence"], two["expected"])
 
 
+def scheduled(document: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    """The pod of our scheduler, with more in its spec."""
+    return {**document, "spec": {**document["spec"], "schedulerName": "podrail", **spec}}
+
+
+def test_a_pod_of_our_scheduler_is_placed() -> None:
+    """What the next test's pods would be without their one difference."""
+    waiting = scheduled(pod())
+    found = stage(waiting, scheduler="podrail")
+    found.binds(waiting, "n")
+    assert names.PLACEMENT in found.api.annotations
+
+
 @pytest.mark.parametrize(
-    "known",
+    ("known", "uid"),
     [
-        staging.stranger(name="worker-0"),
-        {**pod(), "spec": {**pod()["spec"], "schedulerName": "other"}},
-        {**pod(), "spec": {**pod()["spec"], "nodeName": "m"}},
-        staging.injected(HALVES, uid="the one before", name="worker-0"),
+        (scheduled(staging.stranger(name="worker-0")), staging.UID),
+        (scheduled(pod(), schedulerName="other"), "u-0"),
+        (scheduled(pod(), nodeName="m"), "u-0"),
+        (scheduled(pod()), "another"),
     ],
     ids=["not opted in", "another scheduler's", "bound already", "another uid"],
 )
-def test_every_other_pod_is_bound_without_a_change(known: dict[str, Any]) -> None:
+def test_every_other_pod_is_bound_without_a_change(known: dict[str, Any], uid: str) -> None:
     """A Binding as the default binder would make it, and a metric."""
     found = stage(known, scheduler="podrail")
-    asked = {**known, "metadata": {**known["metadata"], "uid": "u-0"}}
-    if known["metadata"]["uid"] == staging.UID:
-        asked = known
-    assert "" == found.binds(asked, "n")
+    assert "" == found.binds({**known, "metadata": {**known["metadata"], "uid": uid}}, "n")
     metadata = found.api.posts[0][1]["metadata"]
-    assert {"name": "worker-0", "namespace": "team", "uid": asked["metadata"]["uid"]} == metadata
+    assert {"name": "worker-0", "namespace": "team", "uid": uid} == metadata
     assert 1 == found.count("binds_total", kind="plain")
 
 

@@ -172,6 +172,22 @@ def test_our_own_failure_lets_the_pod_pass_without_a_marker() -> None:
     assert "internal error" in sent["warnings"][0]
 
 
+class Unequal(dict[str, Any]):
+    """A document that no patch leads to."""
+
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+
+def test_a_patch_that_is_not_proven_is_not_sent() -> None:
+    """The pod passes unchanged instead."""
+    given = review.Review("u", "team", "pods", "CREATE", Unequal(builders.document()))
+    directory = Directory(builders.shipped(), lambda _name: {})
+    assert admission.failed("u") == admission.answer(given, directory)
+
+
 def test_a_long_warning_is_cut_where_the_api_server_would_cut_it() -> None:
     """At 256 characters."""
     sent = json.loads(review.allow("u", ("x" * 500,)))["response"]

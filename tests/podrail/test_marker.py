@@ -43,6 +43,25 @@ def test_what_is_no_marker_reads_as_none(text: str | None) -> None:
     assert marker.injected(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"rails":[1,0]}', (1, 0)),
+        ('{"rails":[true,"1",2]}', (2,)),
+        ('{"rails":5}', ()),
+        ("[]", ()),
+        ("x", ()),
+        ("[" * 5000, ()),
+        (None, ()),
+    ],
+)
+def test_the_rails_of_a_placement_are_read_with_the_same_distrust(
+    text: str | None, expected: tuple[int, ...]
+) -> None:
+    """What is no rail is passed over."""
+    assert expected == marker.placed_rails(text)
+
+
 def test_a_long_marker_loses_messages_then_reasons() -> None:
     """It never exceeds its bound."""
     wordy = Injected(

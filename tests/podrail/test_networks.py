@@ -135,6 +135,13 @@ def test_a_replaced_element_leaves_its_neighbours(text: str, expected: str) -> N
     assert expected == networks.parse(text).replace({1: Wanted("default", "rail3", "rail3")}).text
 
 
+def test_an_element_with_cni_arguments_makes_all_of_them_json() -> None:
+    """The short form has no place for them."""
+    wanted = Wanted("default", "rail3", "rail3", {"vlan": 7})
+    elements = json.loads(networks.parse("u@eth1,ns/v").replace({1: wanted}).text)
+    assert [{"name": "u", "interface": "eth1"}, json.loads(wanted.json())] == elements
+
+
 @pytest.mark.parametrize(
     ("element", "expected"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from podrail import patch
         ({"env": [1]}, {"env": [1, 2]}, [("add", "/env/-")]),
         ({"volumes": [1]}, {"volumes": [1, 2, 3, 4, 5]}, [("add", "/volumes/-")] * 4),
         ([], {}, [("replace", "")]),
+        (json.loads("[2.5]"), json.loads("[2.5]"), []),
     ],
 )
 def test_operations_are_few_and_local(

@@ -86,6 +86,10 @@ def test_defaults_follow_the_other_fields() -> None:
             {"networks": [{"name": "n/a", "interface": "x", "resource": "x.io/a"}]},
             "spec.networks[0].resource: x.io/a is not in resources",
         ),
+        (
+            {"settings": [{"name": "NCCL_IB_TC", "value": "1", "carrier": "file"}] * 2},
+            "spec.settings: NCCL_IB_TC is listed twice",
+        ),
         ({"resources": [{"name": "gpu"}]}, "spec.resources[0].name: expected"),
         (
             {"resources": [{"name": "x.io/a"}, {"name": "x.io/a"}]},

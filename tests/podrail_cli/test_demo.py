@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import commands
+import pytest
 from commands import Child
 
 from podrail import names
@@ -60,11 +61,14 @@ def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
     assert shown.endswith("Stopping.\n")
 
 
-def test_ctrl_c_while_it_starts_leaves_nothing(tmp_path: Path) -> None:
-    """Also before its first program has told where it listens."""
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name
+)
+def test_a_signal_while_it_starts_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    """Also before its first program has told where it listens; a closed terminal is SIGHUP."""
     with commands.running(tmp_path / "demo", "podrail", "demo") as child:
         child.eventually(lambda: any("podrail-webhook" in line for line in child.left()))
-        assert (1, []) == (child.stop(signal.SIGINT), left(child))
+        assert (1, []) == (child.stop(number), left(child))
         assert "Traceback" not in child.errors
 
 

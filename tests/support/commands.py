@@ -73,6 +73,8 @@ def running(folder: Path, *command: str, **environ: str) -> Iterator[Child]:
     """A console script for the length of a block; what it leaves running is killed at the end."""
     folder.mkdir(parents=True, exist_ok=True)
     script = Path(sys.executable).parent / command[0]
+    # A shell that runs the tests in the background has them, and so their children, ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with (folder / "stdout").open("wb") as output, (folder / "stderr").open("wb") as errors:
         process = subprocess.Popen(
             [str(script), *command[1:]],
@@ -82,9 +84,8 @@ def running(folder: Path, *command: str, **environ: str) -> Iterator[Child]:
             stdout=output,
             stderr=errors,
             start_new_session=True,
-            # A shell that runs the tests in the background has them ignore Ctrl-C.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
+    signal.signal(signal.SIGINT, before)
     child = Child(process, folder)
     try:
         yield child

@@ -88,6 +88,7 @@ def test_a_wrong_profile_is_left_out_and_logged(tmp_path: Path) -> None:
             running.call("POST", "/mutate", builders.review(builders.document(fabric=name)))[1]
             for name in ("good", "bad")
         )
+        assert 0 == running.child.stop()
     assert (True, False) == (good["response"]["allowed"], bad["response"]["allowed"])
 
 
