@@ -43,8 +43,8 @@ class Program:
                 start_new_session=True,
             )
         try:
-            if signals:
-                raise KeyboardInterrupt
+            for number in signals:
+                signal.raise_signal(number)
             self.address = self._wait(self._listening)
             self._wait(self._ready)
         except BaseException:  # Ctrl-C comes here too, and nobody else knows the child yet.

@@ -20,6 +20,12 @@ def test_running_pods_take_and_ended_pods_give_back() -> None:
     assert {"nvidia.com/gpu": 5, "x.io/a": 1000} == left
 
 
+def test_only_extended_resources_are_asked_for() -> None:
+    """CPU and memory are kube-scheduler's to fit; several containers add up."""
+    one = builders.container(gpus=2, limits={"cpu": "500m", "memory": "1Gi"})
+    assert {"nvidia.com/gpu": 4} == fit.asked(builders.document(one, one))
+
+
 def test_a_shortage_names_the_resource_and_both_counts() -> None:
     """The first by name."""
     assert "x.io/a: 2 asked, 0 free" == fit.shortage({"x.io/a": 2, "z.io/b": 1}, {"x.io/a": -3})

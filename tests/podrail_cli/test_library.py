@@ -27,14 +27,14 @@ def test_documents_and_texts_say_the_same() -> None:
     assert set(library.documents()) == NAMES
     for name, document in library.documents().items():
         assert document == yaml.safe_load(library.text(name))
-        assert library.shipped().profiles[name] == profile.read(document)
+        assert name == profile.read(document).name
 
 
 def test_a_name_means_the_shipped_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where a file has the same name."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tcp").write_text("a: 1")
-    assert library.named("tcp") == library.shipped().profiles["tcp"]
+    assert "tcp" == library.named("tcp").name
 
 
 def test_a_file_means_its_only_profile(tmp_path: Path) -> None:
