@@ -30,7 +30,7 @@ def create(
         except RequestError as error:
             metrics.refused.inc()
             return web.refuse(error.status, str(error))
-        answer = _answer(request, directory())
+        answer = _answer(request, directory)
         metrics.admissions.labels(answer.verdict.value).inc()
         metrics.seconds.observe(time.perf_counter() - began)
         if answer.verdict in {Verdict.DENIED, Verdict.FAILED}:
@@ -41,9 +41,9 @@ def create(
     return app
 
 
-def _answer(request: review.Review, directory: Directory) -> Answer:
+def _answer(request: review.Review, directory: Callable[[], Directory]) -> Answer:
     try:
-        return admission.answer(request, directory)
+        return admission.answer(request, directory())
     except Exception:  # noqa: BLE001 - a fault of ours must not stop anybody's pod
         _LOG.exception("admission failed", extra={"uid": request.uid})
         return admission.failed(request.uid)
