@@ -74,9 +74,10 @@ def count(container: Document, path: str, resource: str) -> int:
     Raises:
         PodError: not a whole number, or a request that differs from the limit.
     """
+    resources = container.get("resources") or {}
     found: dict[str, int] = {}
     for kind in ("limits", "requests"):
-        value = ((container.get("resources") or {}).get(kind) or {}).get(resource)
+        value = (resources.get(kind) or {}).get(resource)
         if value is None:
             continue
         try:

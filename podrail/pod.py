@@ -114,7 +114,10 @@ def _check_container(raw: object, path: str) -> None:
     _list(capabilities, "add", f"{path}.securityContext.capabilities")
     for key in ("env", "envFrom", "volumeMounts"):
         for index, entry in enumerate(_list(container, key, path)):
-            _text(_object(entry, f"{path}.{key}[{index}]"), "name", f"{path}.{key}[{index}]")
+            # Hundreds of entries that are well need no path.
+            if type(entry) is not dict or type(entry.get("name", "")) is not str:
+                place = f"{path}.{key}[{index}]"
+                _text(_object(entry, place), "name", place)
 
 
 def _object(value: object, path: str) -> Document:

@@ -33,9 +33,9 @@ class Phase:
 
 
 PHASES: Final = (
-    Phase("rules, doors and programs: unit and property tests", "not go and not cluster", 60),
+    Phase("rules, doors and programs: unit and property tests", "not go and not cluster", 90),
     Phase("serving under a Go client with kube-apiserver's transport", "go", 35, measured=False),
-    Phase("the real control plane", "cluster", 45),
+    Phase("the real control plane", "cluster", 60),
 )
 
 
