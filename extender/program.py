@@ -47,14 +47,13 @@ def main() -> None:
 def load(documents: list[Placed], earlier: Loaded | None) -> Loaded:
     """The shipped profiles and those of the folder."""
     shipped = files.package_documents("podrail", "data/profiles")
-    given = [(one.place, one.document) for one in (*shipped, *documents)]
-    return profiles.load(given, earlier.profiles if earlier else None)
+    return profiles.load([*shipped, *documents], earlier.profiles if earlier else None)
 
 
 def _shapes(settings: Settings) -> Mapping[str, Topology]:
     own = [] if settings.shapes is None else files.folder_documents(settings.shapes)
     shipped = files.package_documents("podrail", "data/shapes")
-    return catalog.read([(one.place, one.document) for one in (*shipped, *own)])
+    return catalog.read([*shipped, *own])
 
 
 def _application(

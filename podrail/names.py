@@ -30,7 +30,6 @@ MIRROR: Final = "kubernetes.io/config.mirror"
 """Annotation of a mirror pod: the kubelet's copy of a static pod, which nobody may change."""
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 """Node label: the machine type, by which the shape catalog is looked up."""
-HOSTNAME: Final = "kubernetes.io/hostname"
 
 FORMAT_VERSION: Final = 1
 """The "v" of both markers."""

@@ -12,14 +12,13 @@ from podrail.profiles import Loaded
 from podrail.topology import Topology
 from podrail_cli import output
 from podrail_io import files
-from podrail_io.files import Placed
 
 _PROFILES: Final = "data/profiles"
 
 
 def shipped() -> Loaded:
     """The profiles of this package."""
-    return _loaded(list(files.package_documents("podrail", _PROFILES)))
+    return profiles.load(files.package_documents("podrail", _PROFILES))
 
 
 def named(choice: str) -> Profile:
@@ -36,7 +35,7 @@ def named(choice: str) -> Profile:
     if not path.is_file():
         message = f"neither a file nor a shipped profile; those are {', '.join(sorted(known))}"
         raise MalformedError("--profile", [Problem(choice, message)])
-    loaded = _loaded(files.file_documents(path))
+    loaded = profiles.load(files.file_documents(path))
     if loaded.problems:
         raise MalformedError(str(path), loaded.problems)
     if len(loaded.profiles) != 1:
@@ -59,7 +58,7 @@ def shapes(folder: Path | None) -> Mapping[str, Topology]:
     """
     own = [] if folder is None else files.folder_documents(folder)
     shipped_shapes = files.package_documents("podrail", "data/shapes")
-    return catalog.read([(one.place, one.document) for one in (*shipped_shapes, *own)])
+    return catalog.read([*shipped_shapes, *own])
 
 
 def documents() -> Mapping[str, Any]:
@@ -81,7 +80,3 @@ def table() -> str:
         for one in sorted(shipped().profiles.values(), key=lambda one: one.name)
     ]
     return output.table(("PROFILE", "ATTACHMENT", "RAILS", "VERIFIED", "DESCRIPTION"), rows)
-
-
-def _loaded(found: list[Placed]) -> Loaded:
-    return profiles.load([(one.place, one.document) for one in found])

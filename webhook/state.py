@@ -65,5 +65,4 @@ def _labels(namespace: dict[str, Any]) -> Mapping[str, str]:
 
 def _load(documents: list[Placed], earlier: Loaded | None) -> Loaded:
     shipped = files.package_documents("podrail", "data/profiles")
-    given = [(one.place, one.document) for one in (*shipped, *documents)]
-    return profiles.load(given, earlier.profiles if earlier else None)
+    return profiles.load([*shipped, *documents], earlier.profiles if earlier else None)
