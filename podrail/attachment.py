@@ -7,19 +7,16 @@ element is ours if and only if it says what the profile would write, so a second
 
 import string
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from podrail import networks
+from podrail.dialect import SPEECH, Listed, Speech
 from podrail.draft import Draft
 from podrail.fabric import Profile
 from podrail.marker import Attached
-from podrail.names import NETWORKS
-from podrail.networks import Networks, Wanted
+from podrail.networks import Wanted
 from podrail.profile import IFNAME_LENGTH
-
-_PATH = f"metadata.annotations['{NETWORKS}']"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +36,35 @@ def spellings(wanted: Wanted) -> Iterator[Wanted]:
 
 
 def attach(draft: Draft) -> Draft:
-    """The pod with every network of its rails in the annotation."""
+    """The pod with every network of its rails in the annotation of its platform."""
     wanted = wishes(draft.profile, draft.demand.rails)
     if not wanted:
         return draft
     if draft.pod.spec.get("hostNetwork") is True:
         message = "a pod on the host's network has the host's devices: no networks are attached"
         return draft.noting("HostNetwork", "spec.hostNetwork", message)
-    present = networks.parse(draft.pod.annotations.get(NETWORKS, ""))
-    found = _found(present, wanted, draft.pod.namespace)
+    speech = SPEECH[draft.profile.dialect]
+    if not draft.pod.annotations.get(speech.key):
+        return _written(draft, *_fresh(draft.profile, draft.demand.rails))
+    return _beside_the_users(draft, wanted)
+
+
+@lru_cache(maxsize=256)
+def _fresh(profile: Profile, rails: tuple[int, ...]) -> tuple[Listed, tuple[Attached, ...]]:
+    """The annotation of a pod that has none, which all the pods of a job get."""
+    speech, wanted = SPEECH[profile.dialect], wishes(profile, rails)
+    begun = speech.parse(speech.begun)
+    complete = begun.append(_named(wanted, begun, speech))
+    return complete, tuple(_attached(complete, wanted, len(begun.elements)))
+
+
+def _beside_the_users(draft: Draft, wanted: Sequence[Wish]) -> Draft:
+    """What is missing after what the user has."""
+    speech, namespace = SPEECH[draft.profile.dialect], draft.pod.namespace
+    present = speech.listed(draft.pod.annotations)
+    found = _found(present, wanted, draft)
     others = Counter(
-        element.network(draft.pod.namespace)
+        speech.network(element, namespace)
         for index, element in enumerate(present.elements)
         if index not in found.values()
     )
@@ -62,26 +77,32 @@ def attach(draft: Draft) -> Draft:
             draft = draft.keeping(f"networks/{wish.wanted.network}")
         else:
             missing.append(wish)
-    ours = [_attached(present, wanted[number], index) for number, index in found.items()]
-    complete = present.append(_named(missing, present))
-    start = len(present.elements)
-    ours += [_attached(complete, wish, start + number) for number, wish in enumerate(missing)]
+    complete = present.append(_named(missing, present, speech))
+    ours = [
+        one
+        for number, index in found.items()
+        for one in _attached(present, (wanted[number],), index)
+    ]
+    ours += _attached(complete, missing, len(present.elements))
     return _written(draft, complete, sorted(ours, key=lambda one: one.index))
 
 
-def _written(draft: Draft, complete: Networks, ours: list[Attached]) -> Draft:
-    late = ("networks",) if ours and draft.profile.late_networks else ()
-    marker = replace(draft.marker, networks=tuple(ours), late=(*draft.marker.late, *late))
+def _written(draft: Draft, complete: Listed, ours: Sequence[Attached]) -> Draft:
+    speech = SPEECH[draft.profile.dialect]
+    draft = draft.marked(networks=tuple(ours))
+    if ours and draft.profile.late_networks:
+        draft = draft.late("networks")
     for index, element in enumerate(complete.elements):
         if not element.name:
-            message = "Multus reads an element without a name and will not find its network"
-            draft = replace(draft, marker=marker).noting(
-                "EmptyNetwork", f"{_PATH}[{index}]", message
-            )
-            marker = draft.marker
-    if ours:
-        draft = draft.to(draft.pod.annotate(NETWORKS, complete.text))
-    return replace(draft, marker=marker)
+            path = f"metadata.annotations['{speech.key}'][{index}]"
+            message = "an element without a name is read as a network that nobody will find"
+            draft = draft.noting("EmptyNetwork", path, message)
+    if not ours:
+        return draft
+    pod = draft.pod.annotate(speech.key, complete.text)
+    for key, value in speech.beside.items():
+        pod = pod if key in pod.annotations else pod.annotate(key, value)
+    return draft.to(pod)
 
 
 @lru_cache(maxsize=256)
@@ -100,26 +121,32 @@ def _wishes(profile: Profile, rails: tuple[int, ...]) -> Iterator[Wish]:
             times = -(-network.repeat * len(rails) // max(profile.rails.count, 1))
         else:
             times = network.repeat if network.rail in rails else 0
+        named = SPEECH[profile.dialect].named
         for interface in network.interfaces[:times]:
-            wanted = Wanted(network.namespace, network.nad, interface, network.cni_args)
+            wanted = Wanted(
+                network.namespace, network.nad, interface if named else "", network.cni_args
+            )
             yield Wish(wanted, network.rail)
 
 
-def _found(present: Networks, wanted: tuple[Wish, ...], namespace: str) -> dict[int, int]:
+def _found(present: Listed, wanted: Sequence[Wish], draft: Draft) -> dict[int, int]:
     """For each wish that the annotation has already, the position of its element."""
+    speech, namespace = SPEECH[draft.profile.dialect], draft.pod.namespace
     found: dict[int, int] = {}
     for number, wish in enumerate(wanted):
         taken = set(found.values())
         for index, element in enumerate(present.elements):
-            if index in taken or element.network(namespace) != wish.wanted.network:
+            if index in taken or speech.network(element, namespace) != wish.wanted.network:
                 continue
-            if any(spelling.equals(element, namespace) for spelling in spellings(wish.wanted)):
+            if any(speech.equal(one, element, namespace) for one in spellings(wish.wanted)):
                 found[number] = index
                 break
     return found
 
 
-def _named(missing: list[Wish], present: Networks) -> tuple[Wanted, ...]:
+def _named(missing: Sequence[Wish], present: Listed, speech: Speech) -> tuple[Wanted, ...]:
+    if not speech.named:
+        return tuple(wish.wanted for wish in missing)
     taken = {element.interface for element in present.elements}
     named: list[Wanted] = []
     for wish in missing:
@@ -129,5 +156,8 @@ def _named(missing: list[Wish], present: Networks) -> tuple[Wanted, ...]:
     return tuple(named)
 
 
-def _attached(complete: Networks, wish: Wish, index: int) -> Attached:
-    return Attached(index, wish.wanted.network, complete.elements[index].interface, wish.rail)
+def _attached(complete: Listed, ours: Sequence[Wish], start: int) -> Iterator[Attached]:
+    """Where our elements stand, the first of them at start."""
+    for index, wish in enumerate(ours, start):
+        interface = complete.elements[index].interface
+        yield Attached(index, wish.wanted.network, interface, wish.rail)

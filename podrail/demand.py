@@ -9,16 +9,27 @@ from typing import Final, assert_never
 from podrail import job, names, quantity
 from podrail.draft import Demand
 from podrail.errors import PodError
-from podrail.fabric import Partial, Profile
+from podrail.fabric import Attachment, Partial, Profile
 from podrail.marker import Reason
 from podrail.pod import Document, Pod
 from podrail.reading import shown
+from podrail.vicinity import NOWHERE, Vicinity
 
 _RAILS: Final = re.compile(r"[0-9]{1,3}(,[0-9]{1,3}){0,63}")
 _FRACTIONS: Final = ("nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores")
 """HAMi's resources: a pod that names one shares its GPU."""
 _FRACTION_ANNOTATIONS: Final = ("gpu-fraction", "gpu-memory", "gpu-fraction-num-devices")
 """KAI's annotations for the same."""
+_MIG: Final = "nvidia.com/mig-"
+"""Prefix of the resources of a GPU's slices (k8s-device-plugin, mixed strategy)."""
+_SHARED: Final = ".shared"
+"""Suffix of a GPU resource under time-slicing or MPS (k8s-device-plugin, renameByDefault)."""
+_SHARING_LABEL: Final = "nvidia.com/gpu.sharing-strategy"
+_PRODUCT_LABEL: Final = "nvidia.com/gpu.product"
+_NIC_CLASS: Final = re.compile(
+    r"(?:.*[.-])?(?:[a-z]?rdma|nics?|netdev|net|dranet|sriov|efa|roce|infiniband|rails?)(?:[.-].*)?"
+)
+"""Names of device classes of NICs, such as mrdma.google.com, dra.net or erdma.alibaba.dra.net."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +39,17 @@ class Skip:
     reason: Reason
 
 
-def of(pod: Pod, profile: Profile) -> Demand | Skip:
+def of(pod: Pod, profile: Profile, vicinity: Vicinity = NOWHERE) -> Demand | Skip:
     """The pod's demand.
 
     Raises:
         PodError: two GPU containers and no choice, quantities that are no counts, rails that the
             fabric has not, or a part of a node where the profile gives whole nodes only.
     """
-    if pod.mirror:
-        return _skip("MirrorPod", "metadata.annotations", "a mirror pod cannot be changed")
-    for index, container in enumerate(pod.containers):
-        if any(name in _limits(container) for name in _FRACTIONS):
-            path = f"spec.containers[{index}].resources.limits"
-            return _skip("FractionalGpu", path, "the GPU is shared (HAMi): no rail is its own")
-    if any(name in pod.annotations for name in _FRACTION_ANNOTATIONS):
-        return _skip("FractionalGpu", "metadata.annotations", "the GPU is shared (KAI)")
+    for rule in (_untouchable, _part_of_a_gpu, _claimed, _elsewhere):
+        reason = rule(pod, profile, vicinity)
+        if reason is not None:
+            return Skip(reason)
     counts = {
         index: count
         for index, container in enumerate(pod.containers)
@@ -50,22 +57,72 @@ def of(pod: Pod, profile: Profile) -> Demand | Skip:
     }
     if not counts:
         wanted = ", ".join(profile.gpu_resources)
-        return _skip("NoGpu", "spec.containers", f"no container asks for {wanted}")
+        return Skip(Reason("NoGpu", "spec.containers", f"no container asks for {wanted}"))
     index = _target(pod, counts)
     return Demand(index, counts[index], _rails(pod, profile, counts[index]))
 
 
-def _skip(code: str, path: str, message: str) -> Skip:
-    return Skip(Reason(code, path, message))
+def _untouchable(pod: Pod, _profile: Profile, _vicinity: Vicinity) -> Reason | None:
+    if not pod.mirror:
+        return None
+    return Reason("MirrorPod", "metadata.annotations", "a mirror pod cannot be changed")
 
 
-def _limits(container: Document) -> Document:
+def _part_of_a_gpu(pod: Pod, profile: Profile, _vicinity: Vicinity) -> Reason | None:
+    """A GPU that is shared or cut up has no rail of its own."""
+    for index, container in enumerate(pod.containers):
+        for name in limits(container):
+            code, message = _partial(name, profile)
+            if code:
+                path = f"spec.containers[{index}].resources.limits"
+                return Reason(code, path, f"{name}: {message}")
+    if any(name in pod.annotations for name in _FRACTION_ANNOTATIONS):
+        return Reason("FractionalGpu", "metadata.annotations", "the GPU is shared (KAI)")
+    selector = pod.spec.get("nodeSelector") or {}
+    if selector.get(_SHARING_LABEL, "none") != "none" or selector.get(_PRODUCT_LABEL, "").endswith(
+        "-SHARED"
+    ):
+        return Reason("SharedGpu", "spec.nodeSelector", "the nodes' GPUs are time-sliced or MPS")
+    return None
+
+
+def _partial(resource: str, profile: Profile) -> tuple[str, str]:
+    """The code and message for a resource that is a part of a GPU; empty for any other."""
+    if resource in _FRACTIONS:
+        return "FractionalGpu", "the GPU is shared (HAMi)"
+    if resource.startswith(_MIG):
+        return "Mig", "a slice of a GPU has no rail of its own"
+    if resource.removesuffix(_SHARED) in profile.gpu_resources and resource.endswith(_SHARED):
+        return "SharedGpu", "the GPU is time-sliced or under MPS"
+    return "", ""
+
+
+def _claimed(pod: Pod, _profile: Profile, vicinity: Vicinity) -> Reason | None:
+    """NICs that the pod claims itself (DRA) are its rails."""
+    for index, claim in enumerate(pod.spec.get("resourceClaims") or ()):
+        classes = vicinity.claim_classes(pod.namespace, claim) or ()
+        for name in sorted(classes):
+            if _NIC_CLASS.fullmatch(name):
+                message = f"device class {name}: the pod claims its NICs itself"
+                return Reason("DraNetworks", f"spec.resourceClaims[{index}]", message)
+    return None
+
+
+def _elsewhere(pod: Pod, profile: Profile, _vicinity: Vicinity) -> Reason | None:
+    if profile.attachment is not Attachment.HOST_NETWORK or pod.spec.get("hostNetwork") is True:
+        return None
+    message = f"{profile.name} is for pods on the host's network: set hostNetwork: true"
+    return Reason("NotOnHostNetwork", "spec.hostNetwork", message)
+
+
+def limits(container: Document) -> Document:
+    """The limits of a container; empty if it has none."""
     return (container.get("resources") or {}).get("limits") or {}
 
 
 def asks_for(pod: Pod, resources: Collection[str]) -> bool:
     """True if an app container names one of the resources in its limits."""
-    return any(name in _limits(container) for container in pod.containers for name in resources)
+    return any(name in limits(container) for container in pod.containers for name in resources)
 
 
 def count(container: Document, path: str, resource: str) -> int:
@@ -86,7 +143,7 @@ def count(container: Document, path: str, resource: str) -> int:
             where = f"{path}.resources.{kind}['{resource}']"
             raise PodError("MalformedQuantity", where, str(error)) from error
     limit = found.get("limits", 0)
-    if "requests" in found and found["requests"] != limit:
+    if found.get("requests", limit) != limit:
         message = f"expected the limit {limit}, got {found['requests']} (extended resources)"
         raise PodError("RequestIsNotLimit", f"{path}.resources.requests['{resource}']", message)
     return limit

@@ -1,10 +1,12 @@
 """What the rules of injection hand on: the pod so far and the account of what was done to it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from podrail.fabric import Profile
 from podrail.marker import Injected, Reason
-from podrail.pod import Pod
+from podrail.pod import Document, Pod
+from podrail.vicinity import NOWHERE, Vicinity
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +18,24 @@ class Demand:
     rails: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """The pod under the rules, the marker under way, and what the user should be told."""
+class Draft(NamedTuple):
+    """The pod under the rules, the marker under way, and what the user should be told.
+
+    A named tuple, as its marker is: a copy is made for every change.
+    """
 
     pod: Pod
     marker: Injected
     profile: Profile
     demand: Demand
+    vicinity: Vicinity = NOWHERE
     warnings: tuple[str, ...] = ()
+
+    @property
+    def container(self) -> Document:
+        """The container that gets the rails."""
+        found: Document = self.pod.containers[self.demand.container]
+        return found
 
     @property
     def path(self) -> str:
@@ -33,20 +44,27 @@ class Draft:
 
     def to(self, pod: Pod) -> "Draft":
         """The draft with the pod changed."""
-        # dataclasses.replace would cost four times as much, and this is done for every change.
-        return Draft(pod, self.marker, self.profile, self.demand, self.warnings)
+        return self._replace(pod=pod)
 
     def put(self, field: str, value: object) -> "Draft":
         """The draft with a field of the container that gets the rails changed."""
         return self.to(self.pod.put(("spec", "containers", self.demand.container, field), value))
 
-    def noting(self, code: str, path: str, message: str, *, warn: bool = True) -> "Draft":
-        """The draft with one more reason, and a warning of it unless it is only for the record."""
-        reason = Reason(code, path, message)
-        warnings = (*self.warnings, f"{path}: {message}") if warn else self.warnings
-        marker = replace(self.marker, reasons=(*self.marker.reasons, reason))
-        return replace(self, marker=marker, warnings=warnings)
+    def marked(self, **fields: Any) -> "Draft":
+        """The draft with fields of the marker changed."""
+        return self._replace(marker=self.marker._replace(**fields))
+
+    def late(self, *keys: str) -> "Draft":
+        """The draft with more keys that the Binding may replace."""
+        return self.marked(late=(*self.marker.late, *keys)) if keys else self
 
     def keeping(self, *what: str) -> "Draft":
         """The draft with more things noted that the user had already and keeps."""
-        return replace(self, marker=replace(self.marker, kept=(*self.marker.kept, *what)))
+        return self.marked(kept=(*self.marker.kept, *what)) if what else self
+
+    def noting(self, code: str, path: str, message: str, *, warn: bool = True) -> "Draft":
+        """The draft with one more reason, and a warning of it unless it is only for the record."""
+        noted = self.marked(reasons=(*self.marker.reasons, Reason(code, path, message)))
+        if not warn:
+            return noted
+        return noted._replace(warnings=(*self.warnings, f"{path}: {message}"))

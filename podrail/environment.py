@@ -6,15 +6,19 @@ since an empty variable is not harmless (design §4).
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from podrail import nccl
 from podrail.draft import Draft
-from podrail.fabric import Setting
+from podrail.fabric import Profile, Setting
 from podrail.names import ENV_PREFIX, NCCL_CONF
 
 VOLUME: Final = "podrail-nccl-conf"
+CONF_FILE: Final = "NCCL_CONF_FILE"
+"""Names another file than ~/.nccl.conf (NCCL 2.23); /etc/nccl.conf is read all the same."""
+_READ: Final = frozenset({nccl.CONF_PATH, "/etc/rccl.conf"})
+"""The files that NCCL and RCCL read without being told to."""
 _FILE: Final = "nccl.conf"
 _MODE: Final = 0o644
 
@@ -29,16 +33,29 @@ def _field(annotation: str) -> dict[str, str]:
     return {"apiVersion": "v1", "fieldPath": f"metadata.annotations['{annotation}']"}
 
 
+class _Entries(NamedTuple):
+    """What a profile puts into env and into the file, whichever pod it is."""
+
+    variables: tuple[tuple[Setting, Mapping[str, Any]], ...]
+    lines: tuple[Setting, ...]
+    text: str
+
+
+@lru_cache(maxsize=256)
+def _entries(profile: Profile) -> _Entries:
+    variables = [one for one in profile.settings if one.carrier is nccl.Carrier.ENV]
+    lines = tuple(one for one in profile.settings if one.carrier is nccl.Carrier.FILE)
+    text = nccl.conf([(one.name, one.value) for one in lines])
+    return _Entries(tuple((one, _entry(one)) for one in variables), lines, text)
+
+
 def _variables(draft: Draft) -> Draft:
-    container = draft.pod.containers[draft.demand.container]
+    container = draft.container
     present = {entry.get("name"): entry for entry in container.get("env") or ()}
-    pod, added, ours, late = draft.pod, [], [], []
-    for setting in draft.profile.settings:
-        if setting.carrier is not nccl.Carrier.ENV:
-            continue
-        entry = _entry(setting)
+    pod, added, ours, late, kept = draft.pod, [], [], [], []
+    for setting, entry in _entries(draft.profile).variables:
         if present.get(setting.name, entry) != entry:
-            draft = draft.keeping(f"env/{setting.name}")
+            kept.append(f"env/{setting.name}")
             continue
         ours.append(setting.name)
         if setting.name not in present:
@@ -46,14 +63,23 @@ def _variables(draft: Draft) -> Draft:
         if setting.late:
             late.append(f"env.{setting.name}")
             pod = pod.annotate(ENV_PREFIX + setting.name, setting.value)
-    draft = draft.to(pod)
+    draft = draft.to(pod).marked(env=tuple(ours)).late(*late).keeping(*kept)
     if added:
         draft = draft.put("env", [*(container.get("env") or ()), *added])
     if ours and container.get("envFrom"):
-        message = f"variables from there lose to these of the profile: {', '.join(ours)}"
+        sources = ", ".join(_source(one) for one in container["envFrom"])
+        message = f"variables from {sources} lose to these of the profile: {', '.join(ours)}"
         draft = draft.noting("EnvFromHidden", f"{draft.path}.envFrom", message)
-    marker = draft.marker
-    return replace(draft, marker=replace(marker, env=tuple(ours), late=(*marker.late, *late)))
+    return draft
+
+
+def _source(given: Mapping[str, Any]) -> str:
+    """An entry of envFrom as people name it: ConfigMap nccl-env."""
+    for field, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
+        reference = given.get(field)
+        if isinstance(reference, dict):
+            return f"{kind} {reference.get('name', '')}"
+    return "an unknown source"
 
 
 def _entry(setting: Setting) -> Mapping[str, Any]:
@@ -63,31 +89,36 @@ def _entry(setting: Setting) -> Mapping[str, Any]:
 
 
 def _conf(draft: Draft) -> Draft:
-    settings = [one for one in draft.profile.settings if one.carrier is nccl.Carrier.FILE]
-    if not settings:
+    entries, path = _entries(draft.profile), draft.profile.conf_file
+    if not entries.lines:
         return draft
-    container = draft.pod.containers[draft.demand.container]
-    mount = {"name": VOLUME, "mountPath": nccl.CONF_PATH, "subPath": _FILE, "readOnly": True}
+    container = draft.container
+    mount = {"name": VOLUME, "mountPath": path, "subPath": _FILE, "readOnly": True}
     mounts = container.get("volumeMounts") or ()
-    taken = [one for one in mounts if _hides(one.get("mountPath")) and one != mount]
-    if taken:
-        message = f"{nccl.CONF_PATH} is taken by a mount of the pod: the profile's file is left out"
+    if any(_hides(one.get("mountPath"), path) and one != mount for one in mounts):
+        message = f"{path} is taken by a mount of the pod: the profile's file is left out"
         return draft.noting("NcclConfTaken", f"{draft.path}.volumeMounts", message)
-    present = {entry.get("name") for entry in container.get("env") or ()}
-    draft = draft.keeping(*(f"env/{one.name}" for one in settings if one.name in present))
-    text = nccl.conf([(one.name, one.value) for one in settings])
-    draft = draft.to(draft.pod.annotate(NCCL_CONF, text))
+    present = {entry.get("name"): entry for entry in container.get("env") or ()}
+    named = {"name": CONF_FILE, "value": path}
+    if path not in _READ and present.get(CONF_FILE, named) != named:
+        message = f"{CONF_FILE} is the pod's own: the profile's file is left out"
+        return draft.keeping(f"env/{CONF_FILE}").noting("NcclConfTaken", draft.path, message)
+    draft = draft.keeping(*(f"env/{one.name}" for one in entries.lines if one.name in present))
+    draft = draft.to(draft.pod.annotate(NCCL_CONF, entries.text))
     if mount not in mounts:
         draft = draft.put("volumeMounts", [*mounts, mount])
+    if path not in _READ and CONF_FILE not in present:
+        draft = draft.put("env", [*(container.get("env") or ()), named])
     draft = _with_volume(draft)
-    if any(one.late for one in settings):
-        draft = replace(draft, marker=replace(draft.marker, late=(*draft.marker.late, _FILE)))
-    message = f"an {nccl.CONF_PATH} of the image itself is hidden by the profile's"
+    if any(one.late for one in entries.lines):
+        draft = draft.late(_FILE)
+    message = f"a file {path} of the image itself is hidden by the profile's"
     return draft.noting("ImageConfHidden", f"{draft.path}.volumeMounts", message, warn=False)
 
 
-def _hides(path: object) -> bool:
-    return isinstance(path, str) and path.rstrip("/") in {"/etc", nccl.CONF_PATH}
+def _hides(mounted: object, path: str) -> bool:
+    """True if what is mounted there is the file, or a folder that holds it."""
+    return isinstance(mounted, str) and f"{path}/".startswith(mounted.rstrip("/") + "/")
 
 
 def _with_volume(draft: Draft) -> Draft:

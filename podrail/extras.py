@@ -50,7 +50,7 @@ def _dns(draft: Draft) -> Draft:
 
 def _shared_memory(draft: Draft) -> Draft:
     size = draft.profile.extras.shm_size
-    container = draft.pod.containers[draft.demand.container]
+    container = draft.container
     mounts = container.get("volumeMounts") or ()
     if not size:
         return draft
@@ -66,7 +66,11 @@ def _shared_memory(draft: Draft) -> Draft:
 def _lock_memory(draft: Draft) -> Draft:
     if not draft.profile.extras.ipc_lock:
         return draft
-    context = draft.pod.containers[draft.demand.container].get("securityContext") or {}
+    context = draft.container.get("securityContext") or {}
+    standard = draft.vicinity.standard
+    if standard:
+        message = f"IPC_LOCK is left out: the namespace enforces {standard}; raise memlock instead"
+        return draft.noting("IpcLockForbidden", f"{draft.path}.securityContext", message)
     capabilities = context.get("capabilities") or {}
     added = capabilities.get("add") or []
     if not context.get("privileged") and "IPC_LOCK" not in added and "ALL" not in added:

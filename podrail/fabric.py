@@ -31,6 +31,24 @@ class Attachment(StrEnum):
     DRA = "Dra"
 
 
+class Dialect(StrEnum):
+    """Whose annotation names the networks of a pod."""
+
+    MULTUS = "Multus"
+    GKE = "GKE"
+    VOLCENGINE = "Volcengine"
+
+
+class Requester(StrEnum):
+    """Who writes the requests for the fabric's resources into the pod.
+
+    INJECTOR is for clusters where network-resources-injector counts them out of the networks.
+    """
+
+    PODRAIL = "Podrail"
+    INJECTOR = "Injector"
+
+
 EXCLUSIVE: Final = frozenset({Attachment.SRIOV_VF, Attachment.HOST_DEVICE})
 """Attachments whose networks each take a counted device."""
 
@@ -74,8 +92,9 @@ class Rails:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A NetworkAttachmentDefinition that pods are attached to; rail None is no single rail.
+    """A network that pods are attached to; rail None is no single rail.
 
+    A NetworkAttachmentDefinition, or where namespace is empty a network of the whole cluster.
     resource is the one of which each attachment takes a device; empty if it takes none.
     """
 
@@ -89,8 +108,8 @@ class Network:
 
     @property
     def name(self) -> str:
-        """The network as namespace/name."""
-        return f"{self.namespace}/{self.nad}"
+        """The network as namespace/name, or its name if it is one of the whole cluster."""
+        return f"{self.namespace}/{self.nad}" if self.namespace else self.nad
 
     @property
     def interfaces(self) -> tuple[str, ...]:
@@ -102,12 +121,13 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """An extended resource, and how many of it a pod asks for."""
+    """A resource, and how many of it a pod asks for; of huge pages how much, in size."""
 
     name: str
     rail: int | None
     per: Per
     value: int
+    size: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +179,14 @@ class Profile:
     namespaces: Selector
     gpu_resources: tuple[str, ...]
     attachment: Attachment
+    dialect: Dialect
     rails: Rails
     networks: tuple[Network, ...]
     resources: tuple[Resource, ...]
+    requested_by: Requester
     partial: Partial
     settings: tuple[Setting, ...]
+    conf_file: str
     extras: Extras
     patience_seconds: int
 
@@ -174,7 +197,8 @@ class Profile:
         Only where no network has a device of its own: limits are fixed at admission (design §6).
         """
         return (
-            self.attachment in {Attachment.SHARED_DEVICE, Attachment.IPOIB}
+            self.dialect is Dialect.MULTUS
+            and self.attachment in {Attachment.SHARED_DEVICE, Attachment.IPOIB}
             and any(network.rail is not None for network in self.networks)
             and all(resource.rail is None for resource in self.resources)
         )

@@ -1,7 +1,7 @@
 """The fold of the rules over a pod: what comes out is the pod with its rails, and why."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from podrail import attachment, demand, environment, extras, names, resources
@@ -10,6 +10,7 @@ from podrail.draft import Draft
 from podrail.fabric import Mode, Profile
 from podrail.marker import Injected, Outcome, Reason
 from podrail.pod import Pod
+from podrail.vicinity import NOWHERE, Vicinity
 
 RULES: Final[tuple[Callable[[Draft], Draft], ...]] = (
     attachment.attach,
@@ -28,7 +29,7 @@ class Injection:
     warnings: tuple[str, ...]
 
 
-def inject(pod: Pod, profile: Profile) -> Injection:
+def inject(pod: Pod, profile: Profile, vicinity: Vicinity = NOWHERE) -> Injection:
     """The pod with the rails of the profile, computed afresh whatever marker it carries.
 
     Raises:
@@ -38,12 +39,12 @@ def inject(pod: Pod, profile: Profile) -> Injection:
     if profile.mode is Mode.SUSPENDED:
         message = f"profile {profile.name} is suspended: the pod gets no rails"
         return skipped(pod, blank, Reason("Suspended", "spec.mode", message))
-    found = demand.of(pod, profile)
+    found = demand.of(pod, profile, vicinity)
     if isinstance(found, Skip):
         return skipped(pod, blank, found.reason)
     container = pod.containers[found.container].get("name", "")
-    marker = replace(blank, container=container, rails=found.rails)
-    draft = Draft(pod, marker, profile, found)
+    marker = blank._replace(container=container, rails=found.rails)
+    draft = Draft(pod, marker, profile, found, vicinity)
     for rule in RULES:
         draft = rule(draft)
     if profile.mode is Mode.OBSERVE:
@@ -53,13 +54,13 @@ def inject(pod: Pod, profile: Profile) -> Injection:
 
 def skipped(pod: Pod, blank: Injected, reason: Reason) -> Injection:
     """The pod unchanged but for the marker that says why."""
-    marker = replace(blank, outcome=Outcome.SKIPPED, reason=reason.code, reasons=(reason,))
+    marker = blank._replace(outcome=Outcome.SKIPPED, reason=reason.code, reasons=(reason,))
     warning = f"{marker.profile} is not injected: {reason.path}: {reason.message}"
     return _finished(pod, marker, (warning,))
 
 
 def _observed(pod: Pod, draft: Draft) -> Injection:
-    marker = replace(draft.marker, outcome=Outcome.SKIPPED, reason="Observed")
+    marker = draft.marker._replace(outcome=Outcome.SKIPPED, reason="Observed")
     return _finished(pod, marker, (_summary(draft, "would inject"), *draft.warnings))
 
 
@@ -81,6 +82,6 @@ def _summary(draft: Draft, did: str) -> str:
     if marker.networks:
         parts.append(f"{len(marker.networks)} networks")
     if marker.resources:
-        first, *more = [f"{name}: {count}" for name, count in marker.resources.items()]
-        parts.append(first + (f" and {len(more)} more resources" if more else ""))
+        # What a ResourceQuota or a Kueue queue may count is told in full.
+        parts.append(", ".join(f"{name}: {count}" for name, count in marker.resources.items()))
     return "; ".join(parts)

@@ -6,9 +6,10 @@ reasons' messages first, then the reasons. A marker is an account, never a secur
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from podrail import names
 from podrail.reading import Reader
@@ -40,9 +41,11 @@ class Attached:
     rail: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Injected:
-    """The admission marker."""
+_NONE: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+class Injected(NamedTuple):
+    """The admission marker. A named tuple: each rule makes a new one, and that has to be cheap."""
 
     profile: str
     generation: int
@@ -51,7 +54,7 @@ class Injected:
     container: str = ""
     rails: tuple[int, ...] = ()
     networks: tuple[Attached, ...] = ()
-    resources: Mapping[str, int] = field(default_factory=dict)
+    resources: Mapping[str, int] = _NONE
     env: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
@@ -67,9 +70,9 @@ class Injected:
         text = compact(self.document())
         if len(text.encode()) > names.MARKER_BYTES:
             short = tuple(Reason(reason.code, reason.path, "") for reason in self.reasons[:8])
-            text = compact(replace(self, reasons=short).document())
+            text = compact(self._replace(reasons=short).document())
         if len(text.encode()) > names.MARKER_BYTES:
-            text = compact(replace(self, reasons=(), kept=()).document())
+            text = compact(self._replace(reasons=(), kept=()).document())
         return text
 
     def document(self) -> dict[str, Any]:

@@ -5,17 +5,18 @@ The text is the short form, elements [ns/]name[@interface] joined by commas, unl
 change splices: what the user wrote stays byte for byte, duplicates and unknown keys included.
 """
 
-import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NoReturn
 
+from podrail import selection
 from podrail.errors import PodError
 from podrail.marker import compact
 from podrail.names import NETWORKS
 from podrail.reading import shown
+from podrail.selection import Fields
 
 # unicode.IsSpace of Go, which strings.TrimSpace uses; Python's strip() also takes \x1c-\x1f.
 _SPACES: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
@@ -23,14 +24,11 @@ _SPACES: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".
 )
 # Multus lets both parts be empty and finds no such network later.
 _LABEL: Final = re.compile(r"(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)?")
-_IFNAME: Final = re.compile(f"[^/@{_SPACES}]*")
+# Fewer spaces than are trimmed: strings.ContainsAny(netIfName, " \t\n\v\f\r/").
+_IFNAME: Final = re.compile(r"[^/@ \t\n\v\f\r]*")
 _MEMO_LENGTH: Final = 4096
 _JSON_SPACES: Final = " \t\n\r"
 _IFNAME_LENGTH: Final = 15
-_TEXTS: Final = frozenset(
-    {"name", "namespace", "mac", "infiniband-guid", "interface", "interfacerequest", "deviceid"}
-)
-_LISTS: Final = frozenset({"ips", "default-route"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +38,17 @@ class Element:
     namespace: str
     name: str
     interface: str
-    raw: Mapping[str, Any] | None
+    raw: Fields | None
     start: int
     end: int
 
     def network(self, pod_namespace: str) -> str:
-        """The network as namespace/name; Multus looks in the pod's namespace if none is given."""
-        return f"{self.namespace or pod_namespace}/{self.name}"
+        """The network as namespace/name; Multus looks in the pod's namespace if none is given.
+
+        Just the name where the pod's namespace is given as empty: networks of the whole cluster.
+        """
+        namespace = self.namespace or pod_namespace
+        return f"{namespace}/{self.name}" if namespace else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,8 @@ class Wanted:
 
     @property
     def network(self) -> str:
-        """The network as namespace/name."""
-        return f"{self.namespace}/{self.name}"
+        """The network as namespace/name, or its name if it is one of the whole cluster."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     def short(self) -> str:
         """The element in the short form, which has no place for CNI arguments."""
@@ -85,8 +87,8 @@ class Wanted:
         )
         if element.raw is None:
             return same and self.cni_args is None
-        written: Mapping[str, Any] = json.loads(self.json())
-        return same and {**element.raw, "namespace": self.namespace} == written
+        said = compact({**element.raw, "namespace": self.namespace})
+        return same and not element.raw.repeats and said == self.json()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +183,12 @@ def _short_element(part: str, index: int, start: int) -> Element:
     ):
         expected = "[namespace/]name[@interface], DNS-1123 labels and an interface without / and @"
         _refuse(index, f"expected {expected}, got {shown(part)}")
-    if len(interface.encode()) > _IFNAME_LENGTH:
-        _refuse(index, f"interface {shown(interface)} is longer than {_IFNAME_LENGTH} characters")
+    if len(interface.encode(errors="surrogatepass")) > _IFNAME_LENGTH:
+        _refuse(index, f"interface {shown(interface)} is longer than {_IFNAME_LENGTH} bytes")
     return Element(namespace, name, interface, None, start, start + len(part))
 
 
 def _json_elements(text: str) -> tuple[Element, ...]:
-    decode = json.JSONDecoder(parse_constant=_no_constant).raw_decode
     at = _skip(text, 0)
     if text[at : at + 1] != "[":
         _refuse(
@@ -197,7 +198,7 @@ def _json_elements(text: str) -> tuple[Element, ...]:
     at = _skip(text, at + 1)
     closed = text[at : at + 1] == "]"
     while not closed:
-        element = _json_element(text, at, len(elements), decode)
+        element = _json_element(text, at, len(elements))
         elements.append(element)
         at = _skip(text, element.end)
         sign = text[at : at + 1]
@@ -210,46 +211,24 @@ def _json_elements(text: str) -> tuple[Element, ...]:
     return tuple(elements)
 
 
-def _json_element(
-    text: str, at: int, index: int, decode: Callable[[str, int], tuple[Any, int]]
-) -> Element:
+def _json_element(text: str, at: int, index: int) -> Element:
     try:
-        raw, end = decode(text, at)
+        raw, end = selection.decode(text, at)
     except (ValueError, RecursionError) as error:
         _refuse(index, f"is not JSON: {str(error) or 'nested too deeply'}")
-    if not isinstance(raw, dict):
+    if not isinstance(raw, Fields):
         # Multus dereferences a nil pointer on [null].
         _refuse(index, f"expected an object, got {shown(raw)}")
-    folded: dict[str, Any] = {}
-    for key, value in raw.items():
-        # encoding/json of Go matches keys whatever their case; the last one wins.
-        _check_field(index, key.lower(), value)
-        folded[key.lower()] = value
-    interface = folded.get("interface") or folded.get("interfacerequest") or ""
-    return Element(folded.get("namespace") or "", folded.get("name") or "", interface, raw, at, end)
-
-
-def _check_field(index: int, key: str, value: object) -> None:
-    if value is None:
-        return
-    if key in _TEXTS and not isinstance(value, str):
-        _refuse(index, f"{key}: expected a string, got {shown(value)}")
-    if key in _LISTS and not (
-        isinstance(value, list) and all(isinstance(one, str) for one in value)
-    ):
-        _refuse(index, f"{key}: expected a list of strings, got {shown(value)}")
-    if key == "cni-args" and not isinstance(value, dict):
-        _refuse(index, f"{key}: expected an object, got {shown(value)}")
+    if said := selection.problem(raw):
+        _refuse(index, said)
+    namespace, name, interface = selection.names(raw)
+    return Element(namespace, name, interface, raw, at, end)
 
 
 def _skip(text: str, at: int) -> int:
     while at < len(text) and text[at] in _JSON_SPACES:
         at += 1
     return at
-
-
-def _no_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
 
 
 def _refuse(index: int | None, message: str) -> NoReturn:

@@ -98,8 +98,9 @@ def read(raw: object, namespace: str) -> Pod:
         _text(spec, key, "spec")
     _texts(spec, "nodeSelector", "spec")
     _part(spec, "securityContext", "spec")
-    for index, volume in enumerate(_list(spec, "volumes", "spec")):
-        _object(volume, f"spec.volumes[{index}]")
+    for kind in ("volumes", "resourceClaims"):
+        for index, entry in enumerate(_list(spec, kind, "spec")):
+            _object(entry, f"spec.{kind}[{index}]")
     return Pod(top, namespace)
 
 

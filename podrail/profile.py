@@ -12,6 +12,7 @@ from podrail import nccl
 from podrail.errors import Problem
 from podrail.fabric import (
     Attachment,
+    Dialect,
     Extras,
     Late,
     Mode,
@@ -20,6 +21,7 @@ from podrail.fabric import (
     Per,
     Profile,
     Rails,
+    Requester,
     Resource,
     Setting,
     Verified,
@@ -31,17 +33,23 @@ from podrail.selector import Selector
 API_VERSION: Final = "podrail.dev/v1alpha1"
 KIND: Final = "FabricProfile"
 MOST_RAILS: Final = 64
+MOST_DEVICES: Final = 1024
 IFNAME_LENGTH: Final = 15
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 NAME: Final = re.compile(_LABEL)
 # Multus wants DNS-1123 labels in the short form only; here one grammar serves both forms.
-_NETWORK: Final = re.compile(rf"{_LABEL}/{_LABEL}")
-# IFNAMSIZ leaves 15 characters; eth0, lo and net<N> are taken by the pod network and by Multus.
-_INTERFACE: Final = re.compile(r"(?!(?:lo|eth0|net\d+)$)[a-zA-Z][a-zA-Z0-9_.-]{0,14}")
+_NETWORK: Final = re.compile(rf"({_LABEL}/)?{_LABEL}")
+# IFNAMSIZ leaves 15 characters.
+_INTERFACE: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,14}")
+TAKEN: Final = re.compile(r"lo|eth0|net[0-9]+")
+"""The interface names that the pod network and Multus itself give."""
 _RESOURCE: Final = re.compile(
     r"[a-z0-9]([-a-z0-9.]{0,200}[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 )
+_COUNTED: Final = re.compile(rf"{_RESOURCE.pattern}|hugepages-(2Mi|1Gi)")
+_SIZE: Final = re.compile(r"[1-9][0-9]{0,8}(Mi|Gi)")
+_FILE: Final = re.compile(r"(/[A-Za-z0-9_.-]{1,100}){1,8}")
 
 
 def read(document: object) -> Profile:
@@ -50,7 +58,11 @@ def read(document: object) -> Profile:
     Raises:
         MalformedError: with every problem, each with its field path.
     """
-    top = Reader.of(document, "")
+    return take(Reader.of(document, ""))
+
+
+def take(top: Reader) -> Profile:
+    """The profile that a reader's document describes; raises as `read` does."""
     if top.text("apiVersion") != API_VERSION:
         top.wrong("apiVersion", f"expected {API_VERSION}")
     if top.text("kind") != KIND:
@@ -70,11 +82,14 @@ def read(document: object) -> Profile:
         namespaces=Selector.read(spec.part("namespaceSelector")),
         gpu_resources=spec.texts("gpuResources", 8, _RESOURCE) or ("nvidia.com/gpu",),
         attachment=spec.choice("attachment", Attachment.NONE),
+        dialect=spec.choice("dialect", Dialect.MULTUS),
         rails=_rails(spec.part("rails")),
         networks=tuple(_network(part) for part in spec.parts("networks", MOST_RAILS)),
         resources=tuple(_resource(part) for part in spec.parts("resources", MOST_RAILS)),
+        requested_by=spec.choice("requestedBy", Requester.PODRAIL),
         partial=spec.choice("partial", Partial.ALL_RAILS),
         settings=tuple(_setting(part) for part in spec.parts("settings", 64)),
+        conf_file=spec.text("confFile", nccl.CONF_PATH, _FILE),
         extras=_extras(spec.part("extras")),
         patience_seconds=spec.integer("patienceSeconds", 0, 0, 86_400),
     )
@@ -88,19 +103,12 @@ def read(document: object) -> Profile:
 def _rails(part: Reader) -> Rails:
     count = part.integer("count", 0, 0, MOST_RAILS)
     gpus = part.integer("gpus", count or 8, 1, 64)
-    groups = []
-    for index, group in enumerate(part.items("numaGroups", 16)):
-        if isinstance(group, list) and all(
-            type(rail) is int and 0 <= rail < count for rail in group
-        ):
-            groups.append(tuple(group))
-        else:
-            part.wrong(f"numaGroups[{index}]", f"expected a list of rails from 0 to {count - 1}")
+    groups = part.number_lists("numaGroups", 16, MOST_RAILS, MOST_RAILS - 1)
     named = [rail for group in groups for rail in group]
     if groups and sorted(named) != list(range(count)):
         part.wrong("numaGroups", f"expected each rail from 0 to {count - 1} in exactly one group")
     part.close()
-    return Rails(count, gpus, tuple(groups) or (tuple(range(count)),))
+    return Rails(count, gpus, groups or (tuple(range(count)),))
 
 
 def _rail(part: Reader) -> int | None:
@@ -109,7 +117,7 @@ def _rail(part: Reader) -> int | None:
 
 def _network(part: Reader) -> Network:
     part.required("name")
-    namespace, _, nad = part.text("name", pattern=_NETWORK, limit=127).partition("/")
+    namespace, _, nad = part.text("name", pattern=_NETWORK, limit=127).rpartition("/")
     rail = _rail(part)
     network = Network(
         namespace=namespace,
@@ -119,11 +127,11 @@ def _network(part: Reader) -> Network:
             "interface", f"rail{rail}" if rail is not None else "", _INTERFACE, IFNAME_LENGTH
         ),
         repeat=part.integer("repeat", 1, 1, MOST_RAILS),
-        cni_args=part.part("cniArgs").fields if part.raw("cniArgs") is not None else None,
+        cni_args=part.free("cniArgs", 32),
         resource=part.text("resource", pattern=_RESOURCE),
     )
-    if not network.interface:
-        part.wrong("interface", "is required for a network without a rail")
+    if TAKEN.fullmatch(network.interface):
+        part.wrong("interface", f"expected a name that is nobody else's, got {network.interface}")
     part.close()
     return network
 
@@ -131,12 +139,20 @@ def _network(part: Reader) -> Network:
 def _resource(part: Reader) -> Resource:
     part.required("name")
     count = part.part("count")
+    amount = count.quantity("value", _SIZE, MOST_DEVICES)
     resource = Resource(
-        name=part.text("name", pattern=_RESOURCE),
+        name=part.text("name", pattern=_COUNTED),
         rail=_rail(part),
         per=count.choice("per", Per.RAIL),
-        value=count.integer("value", 1, 1, 1024),
+        value=amount if isinstance(amount, int) else 1,
+        size=amount if isinstance(amount, str) else "",
     )
+    huge = resource.name.startswith("hugepages-")
+    if huge != bool(resource.size):
+        expected = "a size such as 5120Mi" if huge else "a whole number of devices"
+        count.wrong("value", f"expected {expected} for {resource.name}, got {amount!r}")
+    if huge and resource.per not in {Per.POD, Per.FIXED}:
+        count.wrong("per", f"expected Pod for {resource.name}, got {resource.per}")
     count.close()
     part.close()
     return resource
@@ -193,7 +209,7 @@ def _extras(part: Reader) -> Extras:
 
 def _check_whole(spec: Reader, profile: Profile) -> None:
     """Note what no field has wrong alone: rails out of range, clashing names, needless networks."""
-    for problem in (*_dangling(profile), *_clashing(profile)):
+    for problem in (*_dangling(profile), *_clashing(profile), *_unspeakable(profile)):
         spec.problems.append(Problem(f"spec.{problem.path}", problem.message))
     if profile.attachment in {Attachment.NONE, Attachment.HOST_NETWORK} and profile.networks:
         spec.wrong("networks", f"expected none with attachment {profile.attachment}")
@@ -212,8 +228,24 @@ def _dangling(profile: Profile) -> Iterator[Problem]:
             yield Problem(f"networks[{index}].resource", f"{network.resource} is not in resources")
 
 
+def _unspeakable(profile: Profile) -> Iterator[Problem]:
+    """What the annotation of the profile's dialect cannot say."""
+    multus = profile.dialect is Dialect.MULTUS
+    for index, network in enumerate(profile.networks):
+        place = f"networks[{index}]"
+        if multus != bool(network.namespace) and network.nad:
+            expected = "namespace/name" if multus else "a name without a namespace"
+            yield Problem(f"{place}.name", f"expected {expected}, got {network.name}")
+        if not network.interface and profile.dialect is not Dialect.VOLCENGINE:
+            yield Problem(f"{place}.interface", "is required for a network without a rail")
+        if not multus and network.cni_args is not None:
+            yield Problem(f"{place}.cniArgs", f"expected none with dialect {profile.dialect}")
+
+
 def _clashing(profile: Profile) -> Iterator[Problem]:
-    interfaces = [name for network in profile.networks for name in network.interfaces]
+    # Volcengine names the interfaces itself.
+    named = () if profile.dialect is Dialect.VOLCENGINE else profile.networks
+    interfaces = [name for network in named for name in network.interfaces]
     for name in _repeated(interfaces):
         yield Problem("networks", f"interface {name} is used twice")
     for name in interfaces:

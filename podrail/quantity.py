@@ -9,6 +9,7 @@ from podrail.reading import shown
 _QUANTITY: Final = re.compile(
     r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30}))([a-zA-Z]{0,2}|[eE][+-]?[0-9]{1,2})"
 )
+_SHORT: Final = 15
 _SUFFIXES: Final[dict[str, Fraction]] = {
     "": Fraction(1),
     "n": Fraction(1, 10**9),
@@ -25,6 +26,8 @@ def whole(value: object) -> int:
     Raises:
         ValueError: not a quantity, negative, or not a whole number.
     """
+    if type(value) is str and value.isascii() and value.isdigit() and len(value) <= _SHORT:
+        return int(value)
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         value = shown(value)
     match = _QUANTITY.fullmatch(str(value))

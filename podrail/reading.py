@@ -14,7 +14,10 @@ from podrail.errors import MalformedError, Problem
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
-_ANY_TEXT = re.compile(r".*", re.DOTALL)
+ANY_TEXT: Final = re.compile(r".*", re.DOTALL)
+LABEL_KEY: Final = 317
+"""The most characters of a label's key: a DNS name, a slash and a name (apimachinery 0.36)."""
+LABEL_VALUE: Final = 63
 SHOWN: Final = 80
 """The most characters of a value that a message repeats."""
 
@@ -62,14 +65,14 @@ class Reader:
             self.wrong(key, "is required")
 
     def text(
-        self, key: str, default: str = "", pattern: re.Pattern[str] = _ANY_TEXT, limit: int = 253
+        self, key: str, default: str = "", pattern: re.Pattern[str] = ANY_TEXT, limit: int = 253
     ) -> str:
         """A string of at most limit characters that matches the pattern as a whole."""
         value = self.raw(key)
         if value is None:
             return default
         if not isinstance(value, str) or len(value) > limit or not pattern.fullmatch(value):
-            kind = "" if pattern is _ANY_TEXT else f" matching {pattern.pattern}"
+            kind = "" if pattern is ANY_TEXT else f" matching {pattern.pattern}"
             self.wrong(key, f"expected a string of 1-{limit} characters{kind}, got {shown(value)}")
             return default
         return value
@@ -83,6 +86,19 @@ class Reader:
             expected = f"a whole number from {minimum} to {maximum}"
             self.wrong(key, f"expected {expected}, got {shown(value)}")
             return default
+        return value
+
+    def quantity(self, key: str, pattern: re.Pattern[str], maximum: int) -> int | str:
+        """A whole number from 1 to maximum, or a string that matches the pattern; 1 if absent."""
+        value = self.raw(key)
+        if value is None:
+            return 1
+        if isinstance(value, str) and pattern.fullmatch(value):
+            return value
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= maximum:
+            expected = f"a whole number from 1 to {maximum} or a size matching {pattern.pattern}"
+            self.wrong(key, f"expected {expected}, got {shown(value)}")
+            return 1
         return value
 
     def truth(self, key: str, *, default: bool = False) -> bool:
@@ -132,7 +148,7 @@ class Reader:
         ]
 
     def texts(
-        self, key: str, limit: int, pattern: re.Pattern[str] = _ANY_TEXT, size: int = 253
+        self, key: str, limit: int, pattern: re.Pattern[str] = ANY_TEXT, size: int = 253
     ) -> tuple[str, ...]:
         """A list of strings that match the pattern."""
         found = []
@@ -143,18 +159,47 @@ class Reader:
                 self.wrong(f"{key}[{index}]", f"expected a name, got {shown(value)}")
         return tuple(found)
 
-    def mapping(self, key: str, limit: int) -> dict[str, str]:
-        """An object of strings, such as labels."""
+    def number_lists(
+        self, key: str, limit: int, size: int, maximum: int
+    ) -> tuple[tuple[int, ...], ...]:
+        """A list of lists of at most size whole numbers from 0 to maximum."""
+        found = []
+        for index, value in enumerate(self.items(key, limit)):
+            if (
+                isinstance(value, list | tuple)
+                and len(value) <= size
+                and all(type(number) is int and 0 <= number <= maximum for number in value)
+            ):
+                found.append(tuple(value))
+            else:
+                expected = f"a list of at most {size} whole numbers from 0 to {maximum}"
+                self.wrong(f"{key}[{index}]", f"expected {expected}, got {shown(value)}")
+        return tuple(found)
+
+    def free(self, key: str, limit: int) -> Mapping[str, Any] | None:
+        """An object of at most limit fields, whatever they are; None if it is absent or null."""
+        if self.raw(key) is None:
+            return None
+        found = self.part(key).fields
+        if len(found) > limit:
+            self.wrong(key, f"expected at most {limit} entries, got {len(found)}")
+        return found
+
+    def mapping(self, key: str, limit: int, size: int = LABEL_VALUE) -> dict[str, str]:
+        """An object of at most limit strings of at most size characters, such as labels."""
         part = self.part(key)
         found: dict[str, str] = {}
         if len(part.fields) > limit:
             self.wrong(key, f"expected at most {limit} entries, got {len(part.fields)}")
             return found
         for name, value in part.fields.items():
-            if isinstance(value, str):
+            if isinstance(value, str) and len(value) <= size and len(name) <= LABEL_KEY:
                 found[name] = value
             else:
-                part.wrong(name, f"expected a string, got {shown(value)}")
+                part.wrong(
+                    shown(name)[1:-1],
+                    f"expected a string of 0-{size} characters, got {shown(value)}",
+                )
         return found
 
     def close(self) -> None:

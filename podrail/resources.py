@@ -7,40 +7,59 @@ containers that run together have already is taken off; the rest goes to the con
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import assert_never
 
-from podrail import demand, networks
+from podrail import demand
+from podrail.dialect import SPEECH
 from podrail.draft import Draft
-from podrail.fabric import EXCLUSIVE, Per, Resource
-from podrail.names import NETWORKS
+from podrail.fabric import EXCLUSIVE, Per, Requester, Resource
 
 
 def request(draft: Draft) -> Draft:
     """The pod with enough of every resource of its rails."""
-    added: dict[str, int] = {}
+    if draft.profile.requested_by is Requester.INJECTOR:
+        return draft
+    added: dict[str, str] = {}
     held: dict[str, int] = {}
-    container = draft.pod.containers[draft.demand.container]
     taken = _taken(draft)
+    named = {name for container in draft.pod.running for name in demand.limits(container)}
     for resource in draft.profile.resources:
+        name = resource.name
+        if resource.size:
+            draft, added = _huge(draft, resource, added)
+            continue
         need = _needed(draft, resource, taken)
-        have = _held(draft, resource.name)
-        own = demand.count(container, draft.path, resource.name)
+        # Most pods name none of the resources.
+        have = _held(draft, name) if name in named else 0
         if need > have:
-            added[resource.name] = own + need - have
+            own = demand.count(draft.container, draft.path, name) if have else 0
+            added[name] = str(own + need - have)
         if need:
-            held[resource.name] = max(need, have)
-    marker = replace(draft.marker, resources=held)
-    return _asking(replace(draft, marker=marker), added)
+            held[name] = max(need, have)
+    return _asking(draft.marked(resources=held), added)
 
 
-def _asking(draft: Draft, added: Mapping[str, int]) -> Draft:
+def _huge(draft: Draft, resource: Resource, added: dict[str, str]) -> tuple[Draft, dict[str, str]]:
+    """Huge pages, if the container says nothing of them itself; they want memory or CPU beside."""
+    asked = draft.container.get("resources") or {}
+    given = {**(asked.get("requests") or {}), **(asked.get("limits") or {})}
+    if resource.name in given:
+        if given[resource.name] != resource.size:
+            draft = draft.keeping(f"resources/{resource.name}")
+        return draft, added
+    if not given.keys() & {"cpu", "memory"}:
+        # core/v1 validation, Kubernetes 1.36: "HugePages require cpu or memory".
+        message = f"{resource.name} is left out: huge pages need cpu or memory asked for beside"
+        return draft.noting("HugepagesNeedMemory", f"{draft.path}.resources", message), added
+    return draft, {**added, resource.name: resource.size}
+
+
+def _asking(draft: Draft, added: Mapping[str, str]) -> Draft:
     if not added:
         return draft
-    given = draft.pod.containers[draft.demand.container].get("resources") or {}
-    counts = {name: str(count) for name, count in added.items()}
-    limits = {**(given.get("limits") or {}), **counts}
-    requests = {**(given.get("requests") or {}), **counts}
+    given = draft.container.get("resources") or {}
+    limits = {**(given.get("limits") or {}), **added}
+    requests = {**(given.get("requests") or {}), **added}
     return draft.put("resources", {**given, "limits": limits, "requests": requests})
 
 
@@ -84,6 +103,7 @@ def _taken(draft: Draft) -> Mapping[str, int]:
         for network in draft.profile.networks
         if network.resource or network.rail is not None
     }
-    present = networks.parse(draft.pod.annotations.get(NETWORKS, ""))
-    attached = [element.network(draft.pod.namespace) for element in present.elements]
+    speech = SPEECH[draft.profile.dialect]
+    present = speech.listed(draft.pod.annotations).elements
+    attached = [speech.network(element, draft.pod.namespace) for element in present]
     return Counter(name for one in attached if (name := of_network.get(one)))

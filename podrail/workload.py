@@ -1,23 +1,23 @@
-"""The pod templates in a workload document: where they are, and the pods that come of them."""
+"""The pod templates in a workload document: where they are, and the pods that come of them.
 
-from collections.abc import Iterator, Mapping, Sequence
+A Pod is its own; a template is known by its shape: an object whose spec has a list of containers. So every kind is
+served that carries one, whatever its path: Job, JobSet, MPIJob, PyTorchJob, LeaderWorkerSet,
+RayCluster, RayJob, Deployment, StatefulSet, TrainingRuntime, Volcano's Job, an AppWrapper's
+components, a List. A TrainJob names a runtime instead, and has none.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-TEMPLATES: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
-    "Pod": [()],
-    "Job": [("spec", "template")],
-    "MPIJob": [("spec", "mpiReplicaSpecs", "*", "template")],
-    "PyTorchJob": [("spec", "pytorchReplicaSpecs", "*", "template")],
-}
-"""Where each kind keeps its pod templates; * stands for every key of an object."""
+Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
     """A pod template as a Pod document, its path in the document, and its namespace."""
 
-    path: tuple[str | int, ...]
+    path: Path
     pod: Mapping[str, Any]
     namespace: str
 
@@ -29,48 +29,28 @@ class Template:
 
 
 def templates(document: object, namespace: str) -> list[Template]:
-    """Every pod template of the document; a List is searched item by item.
+    """Every pod template of the document, in its order.
 
-    namespace is used where the document names none. A document of an unknown kind has none.
+    namespace is used where neither the template nor an object around it names one.
     """
     return list(_found(document, (), namespace))
 
 
-def known(document: object) -> bool:
-    """True if the document is of a kind whose pod templates are known, or a list of such."""
-    if not isinstance(document, dict):
-        return False
-    kind = str(document.get("kind"))
-    return kind in TEMPLATES or kind == "List"
-
-
-def _found(document: object, path: tuple[str | int, ...], namespace: str) -> Iterator[Template]:
-    if not isinstance(document, dict):
-        return
-    kind = str(document.get("kind"))
-    if kind == "List":
-        items = document.get("items")
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            yield from _found(item, (*path, "items", index), namespace)
-        return
-    metadata = document.get("metadata")
-    own = metadata.get("namespace") if isinstance(metadata, dict) else None
-    for steps in TEMPLATES.get(kind, ()):
-        for place, template in _walk(document, steps, path):
-            yield Template(place, _as_pod(template), own or namespace)
-
-
-def _walk(
-    value: object, steps: tuple[str, ...], path: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+def _found(value: object, path: Path, namespace: str) -> Iterator[Template]:
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _found(item, (*path, index), namespace)
     if not isinstance(value, dict):
         return
-    if not steps:
-        yield path, value
+    metadata = value.get("metadata")
+    own = metadata.get("namespace") if isinstance(metadata, dict) else None
+    namespace = own if isinstance(own, str) and own else namespace
+    if value.get("kind") == "Pod" or _is_template(value.get("spec")):
+        yield Template(path, {"apiVersion": "v1", "kind": "Pod", **value}, namespace)
         return
-    for key in list(value) if steps[0] == "*" else [steps[0]]:
-        yield from _walk(value.get(key), steps[1:], (*path, key))
+    for key, inner in value.items():
+        yield from _found(inner, (*path, key), namespace)
 
 
-def _as_pod(template: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"apiVersion": "v1", "kind": "Pod", **template}
+def _is_template(spec: object) -> bool:
+    return isinstance(spec, dict) and isinstance(spec.get("containers"), list)

@@ -50,7 +50,7 @@ NAMESPACE = click.option("-n", "--namespace", default="default", show_default=Tr
     show_default=True,
 )
 def inject_command(path: str, profile: str | None, namespace: str, form: str) -> None:
-    """Print what the webhook makes of the pods in a file (Pod, List, Job, MPIJob, PyTorchJob)."""
+    """Print what the webhook makes of the pods in a file: a Pod, a Job, any kind with templates."""
     documents = [one.document for one in _read(path)]
     stand_in = None if profile is None else _named(profile)
     profiles = library.shipped().profiles

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from podrail import document, injection, names, patch, pod, workload
+from podrail import admission, document, names, patch, pod, workload
+from podrail.admission import Directory, Untouched
 from podrail.errors import PodError
 from podrail.fabric import Profile
 from podrail.workload import Template
@@ -50,30 +51,28 @@ def templates(whole: Any, namespace: str) -> list[Template]:
 def entry(template: Template, profiles: Mapping[str, Profile], stand_in: Profile | None) -> Entry:
     """What becomes of one template; stand_in is the profile for pods without an opt-in label."""
     before = template.pod
+    untouched = Entry(template, injected=False, denied=False, warnings=(), patch=(), pod=before)
     try:
-        result = _injected(pod.read(before, template.namespace), profiles, stand_in)
+        found = pod.read(before, template.namespace)
+        result = admission.decide(found, Directory(profiles), stand_in)
     except PodError as error:
-        return Entry(
-            template,
-            injected=False,
-            denied=True,
-            warnings=(f"denied: {error}",),
-            patch=(),
-            pod=before,
-        )
-    if isinstance(result, str):
-        return Entry(
-            template, injected=False, denied=False, warnings=(result,), patch=(), pod=before
-        )
+        return replace(untouched, denied=True, warnings=(f"denied: {error}",))
+    if isinstance(result, Untouched):
+        return replace(untouched, warnings=(_why(found),))
     after = result.pod.document
-    return Entry(
-        template,
+    return replace(
+        untouched,
         injected=result.marker.injected,
-        denied=False,
         warnings=result.warnings,
         patch=patch.diff(before, after),
         pod=after,
     )
+
+
+def _why(found: pod.Pod) -> str:
+    if found.labels.get(names.FABRIC) == names.OPT_OUT:
+        return f"opted out: label {names.FABRIC} is {names.OPT_OUT}"
+    return f"not opted in: there is no label {names.FABRIC} on the pod (--profile stands in)"
 
 
 def applied(whole: Any, entries: Sequence[Entry]) -> Any:
@@ -92,24 +91,6 @@ def _at(whole: Any, path: Sequence[str | int]) -> Any:
     for step in path:
         whole = whole[step]
     return whole
-
-
-def _injected(
-    found: pod.Pod, profiles: Mapping[str, Profile], stand_in: Profile | None
-) -> injection.Injection | str:
-    """The injection, or why the pod has not opted in."""
-    label = found.labels.get(names.FABRIC)
-    if label == names.OPT_OUT:
-        return f"opted out: label {names.FABRIC} is {names.OPT_OUT}"
-    if stand_in is not None:
-        return injection.inject(found, stand_in)
-    if label is None:
-        return f"not opted in: there is no label {names.FABRIC} on the pod (--profile stands in)"
-    if label not in profiles:
-        known = ", ".join(sorted(profiles))
-        path = f"metadata.labels['{names.FABRIC}']"
-        raise PodError("UnknownProfile", path, f"no fabric profile {label!r}; there are {known}")
-    return injection.inject(found, profiles[label])
 
 
 def unified(entry: Entry) -> str:

@@ -12,9 +12,10 @@ import jsonpatch
 import pytest
 from hypothesis import strategies as st
 
-from podrail import admission, names, review
+from podrail import admission, names, profile, review
 from podrail.admission import Answer, Directory, Verdict
 from podrail.errors import RequestError
+from podrail.injection import Injection
 
 
 def answer(body: bytes, labels: dict[str, str] | None = None, *, seen: bool = True) -> Answer:
@@ -88,7 +89,7 @@ def test_an_unknown_profile_of_the_pods_own_label_is_refused() -> None:
     found = answer(builders.review(builders.document(fabric="h100-typo")))
     message = response(found)["status"]["message"]
     assert (Verdict.DENIED, "UnknownProfile") == (found.verdict, found.code)
-    assert "'h100-typo'; there are macvlan-rails, sriov-pool, sriov-rails, tcp" in message
+    assert f"'h100-typo'; there are {', '.join(sorted(builders.shipped()))}" in message
 
 
 def test_an_unknown_profile_of_the_namespace_refuses_only_pods_with_gpus() -> None:
@@ -108,6 +109,57 @@ def test_a_profile_that_is_not_for_the_namespace_is_refused() -> None:
         review.read(builders.review(builders.document(fabric="gold"))), directory
     )
     assert "ProfileNotForNamespace" == found.code
+
+
+@pytest.mark.parametrize(
+    ("of_the_job", "remembered", "expected", "told"),
+    [
+        (None, (), "106", False),
+        (2, (), "106", False),
+        (1, (1,), "96", False),
+        (1, (), "106", True),
+    ],
+    ids=["first pod", "same generation", "older, remembered", "older, forgotten"],
+)
+def test_a_job_keeps_the_generation_of_its_first_pod(
+    of_the_job: int | None, remembered: tuple[int, ...], expected: str, told: bool
+) -> None:
+    """While a pod of it lives; if that generation is forgotten a warning says that ranks differ."""
+
+    def generation(number: int, value: str) -> Any:
+        document = builders.profile_document(settings=[{"name": "NCCL_IB_TC", "value": value}])
+        document["metadata"]["generation"] = number
+        return profile.read(document)
+
+    older = {("fabric", 1): generation(1, "96")} if remembered else {}
+    directory = Directory(
+        {"fabric": generation(2, "106")},
+        generation=lambda name, job: of_the_job if (name, job) == ("fabric", "team/x") else None,
+        earlier=lambda name, number: older.get((name, number)),
+    )
+    labels = {"batch.kubernetes.io/job-name": "x"}
+    found = admission.decide(builders.pod(fabric="fabric", labels=labels), directory)
+    assert isinstance(found, Injection)
+    assert f"NCCL_IB_TC={expected}\n" == found.pod.annotations[names.NCCL_CONF]
+    assert told == any("ProfileChangedMidJob" in warning for warning in found.warnings)
+
+
+def test_a_suspended_profile_stops_every_job_at_once() -> None:
+    """Also those that began with an earlier generation."""
+    off = builders.fabric("fabric", mode="Suspended")
+    directory = Directory({"fabric": off}, generation=lambda _name, _job: 7)
+    found = admission.decide(builders.pod(fabric="fabric"), directory)
+    assert isinstance(found, Injection)
+    assert "Suspended" == found.marker.reason
+
+
+def test_a_profile_that_stands_in_wins_over_labels_but_not_over_opting_out() -> None:
+    """For the command's --profile."""
+    tcp = builders.shipped()["tcp"]
+    found = admission.decide(builders.pod(fabric="no-such"), Directory({}), tcp)
+    assert isinstance(found, Injection)
+    out = admission.decide(builders.pod(fabric="none"), Directory({}), tcp)
+    assert admission.Untouched(Verdict.NOT_OPTED_IN) == out
 
 
 @pytest.mark.parametrize(

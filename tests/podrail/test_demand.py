@@ -27,6 +27,10 @@ def asked(pod: Any, **spec: Any) -> Demand | Skip:
         (builders.pod(builders.container(limits={"nvidia.com/gpu": "0"})), "NoGpu"),
         (builders.pod(builders.container(limits={"nvidia.com/gpumem": "4000"})), "FractionalGpu"),
         (builders.pod(annotations={"gpu-fraction": "0.5"}), "FractionalGpu"),
+        (builders.pod(builders.container(limits={"nvidia.com/mig-1g.10gb": "1"})), "Mig"),
+        (builders.pod(builders.container(limits={"nvidia.com/gpu.shared": "1"})), "SharedGpu"),
+        (builders.pod(nodeSelector={"nvidia.com/gpu.sharing-strategy": "mps"}), "SharedGpu"),
+        (builders.pod(nodeSelector={"nvidia.com/gpu.product": "A100-SHARED"}), "SharedGpu"),
         (builders.pod(annotations={"kubernetes.io/config.mirror": "x"}), "MirrorPod"),
         (
             builders.pod(builders.container(gpus=0), initContainers=[builders.container("init")]),
@@ -39,6 +43,13 @@ def test_a_pod_without_a_gpu_of_its_own_is_skipped(pod: Any, code: str) -> None:
     found = asked(pod)
     assert isinstance(found, Skip)
     assert code == found.reason.code
+
+
+@pytest.mark.parametrize(("host", "skipped"), [(True, False), (False, True), (None, True)])
+def test_a_fabric_of_the_hosts_network_is_for_pods_on_it(host: bool | None, skipped: bool) -> None:
+    """A pod is never put on the host's network by us."""
+    found = asked(builders.pod(hostNetwork=host), attachment="HostNetwork")
+    assert skipped == (isinstance(found, Skip) and found.reason.code == "NotOnHostNetwork")
 
 
 def test_the_only_container_with_gpus_gets_the_rails_wherever_it_stands() -> None:

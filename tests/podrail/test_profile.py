@@ -20,9 +20,11 @@ def problems(**spec: Any) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_the_shipped_profiles_are_the_four_fabrics() -> None:
-    """Four profiles are shipped, and each is sound."""
-    assert {"sriov-rails", "sriov-pool", "macvlan-rails", "tcp"} == set(builders.shipped())
+def test_every_shipped_profile_is_sound_and_says_what_it_is() -> None:
+    """The four plain fabrics are among them."""
+    shipped = builders.shipped()
+    assert {"sriov-rails", "sriov-pool", "macvlan-rails", "tcp"} <= set(shipped)
+    assert all(one.description for one in shipped.values())
 
 
 def test_an_empty_spec_is_a_sound_profile_that_attaches_nothing() -> None:
@@ -64,7 +66,7 @@ def test_defaults_follow_the_other_fields() -> None:
             {"rails": {"count": 2, "numaGroups": [[0], ["1"]]}},
             "spec.rails.numaGroups[1]: expected a list",
         ),
-        ({"networks": [{"name": "a"}]}, "spec.networks[0].name: expected a string"),
+        ({"networks": [{"name": "a"}]}, "spec.networks[0].name: expected namespace/name, got a"),
         ({"networks": [{}]}, "spec.networks[0].name: is required"),
         ({"networks": [{"name": "n/a"}]}, "spec.networks[0].interface: is required"),
         (
@@ -92,6 +94,27 @@ def test_defaults_follow_the_other_fields() -> None:
         ),
         ({"resources": [{"name": "gpu"}]}, "spec.resources[0].name: expected"),
         (
+            {"resources": [{"name": "hugepages-2Mi", "count": {"per": "Pod", "value": 5}}]},
+            "spec.resources[0].count.value: expected a size such as 5120Mi for hugepages-2Mi",
+        ),
+        (
+            {"resources": [{"name": "x.io/a", "count": {"value": "5Mi"}}]},
+            "spec.resources[0].count.value: expected a whole number of devices for x.io/a",
+        ),
+        (
+            {"resources": [{"name": "hugepages-1Gi", "count": {"per": "GPU", "value": "1Gi"}}]},
+            "spec.resources[0].count.per: expected Pod for hugepages-1Gi, got GPU",
+        ),
+        ({"confFile": "etc/nccl.conf"}, "spec.confFile: expected a string"),
+        (
+            {"dialect": "GKE", "networks": [{"name": "a/b", "interface": "x"}]},
+            "spec.networks[0].name: expected a name without a namespace, got a/b",
+        ),
+        (
+            {"dialect": "GKE", "networks": [{"name": "b", "interface": "x", "cniArgs": {}}]},
+            "spec.networks[0].cniArgs: expected none with dialect GKE",
+        ),
+        (
             {"resources": [{"name": "x.io/a"}, {"name": "x.io/a"}]},
             "spec.resources: x.io/a is listed twice",
         ),
@@ -102,8 +125,14 @@ def test_defaults_follow_the_other_fields() -> None:
         ({"settings": [{"name": "NCCL_ALGO", "value": "Ring"}]}, "must never be set"),
         ({"settings": [{"name": "LD_PRELOAD", "value": "x"}]}, "none of the families"),
         ({"settings": [{"name": "NCCL_IB_DISABLE", "value": "true"}]}, "NCCL reads words as 0"),
-        ({"settings": [{"name": "NCCL_IB_HCA", "value": "=^mlx5"}]}, "names joined by commas"),
-        ({"settings": [{"name": "NCCL_IB_HCA", "value": "a, b"}]}, "names joined by commas"),
+        (
+            {"settings": [{"name": "NCCL_IB_HCA", "value": "=^mlx5"}]},
+            "joined by commas without blanks",
+        ),
+        (
+            {"settings": [{"name": "NCCL_IB_HCA", "value": "a, b"}]},
+            "joined by commas without blanks",
+        ),
         ({"settings": [{"name": "NCCL_IB_TIMEOUT", "value": "100"}]}, "from 1 to 24"),
         ({"settings": [{"name": "NCCL_NET_GDR_LEVEL", "value": "phb"}]}, "expected one of LOC"),
         (

@@ -177,6 +177,83 @@ def test_a_count_is_data_of_the_profile(per: str, gpus: int, expected: str) -> N
     assert {"x.io/r": expected} == limits(result(builders.container(gpus=gpus), spec=spec))
 
 
+def test_an_annotation_only_profile_leaves_the_requests_to_the_injector() -> None:
+    """network-resources-injector counts them out of the networks, whichever runs first."""
+    found = result(spec={**RAILS, "requestedBy": "Injector"})
+    assert {} == limits(found)
+    assert {} == found.marker.resources
+    assert "default/rail0@rail0,default/rail1@rail1" == found.pod.annotations[names.NETWORKS]
+
+
+HUGE = {"resources": [{"name": "hugepages-2Mi", "count": {"per": "Pod", "value": "64Mi"}}]}
+
+
+def test_huge_pages_are_asked_for_by_size() -> None:
+    """The same in requests and limits, as core/v1 wants it."""
+    found = result(builders.container(limits={"memory": "1Gi"}), spec=HUGE)
+    assert {"memory": "1Gi", "hugepages-2Mi": "64Mi"} == limits(found)
+    assert {"hugepages-2Mi": "64Mi"} == found.pod.containers[0]["resources"]["requests"]
+
+
+def test_huge_pages_of_the_user_stay() -> None:
+    """Another size is noted as kept."""
+    given = {"memory": "1Gi", "hugepages-2Mi": "2Mi"}
+    found = result(builders.container(limits=given), spec=HUGE)
+    assert given == limits(found)
+    assert ("resources/hugepages-2Mi",) == found.marker.kept
+    same = {"memory": "1Gi", "hugepages-2Mi": "64Mi"}
+    assert () == result(builders.container(limits=same), spec=HUGE).marker.kept
+
+
+def test_huge_pages_are_left_out_where_the_api_server_would_refuse_them() -> None:
+    """They want memory or CPU asked for beside them."""
+    found = result(spec=HUGE)
+    assert {} == limits(found)
+    assert "HugepagesNeedMemory" in codes(found)
+
+
+FILE = {"settings": [{"name": "NCCL_IB_TC", "value": "106"}]}
+
+
+@pytest.mark.parametrize("path", ["/etc/nccl.conf", "/etc/rccl.conf"])
+def test_a_file_that_is_read_anyway_needs_no_variable(path: str) -> None:
+    """NCCL's own and RCCL's own."""
+    container = result(spec={**FILE, "confFile": path}).pod.containers[0]
+    assert path == container["volumeMounts"][0]["mountPath"]
+    assert "env" not in container
+
+
+def test_a_file_elsewhere_is_named_by_a_variable() -> None:
+    """NCCL_CONF_FILE, which is read instead of ~/.nccl.conf."""
+    spec = {**FILE, "confFile": "/opt/podrail/nccl.conf"}
+    container = result(spec=spec).pod.containers[0]
+    assert [{"name": "NCCL_CONF_FILE", "value": "/opt/podrail/nccl.conf"}] == container["env"]
+
+
+def test_a_conf_file_of_the_users_keeps_its_variable() -> None:
+    """The profile's file makes way, unless NCCL reads it anyway."""
+    mine = [{"name": "NCCL_CONF_FILE", "value": "/mine"}]
+    elsewhere = result(
+        builders.container(env=mine), spec={**FILE, "confFile": "/opt/podrail/nccl.conf"}
+    )
+    assert "NcclConfTaken" in codes(elsewhere)
+    assert mine == elsewhere.pod.containers[0]["env"]
+    beside = result(builders.container(env=mine), spec=FILE)
+    assert names.NCCL_CONF in beside.pod.annotations
+
+
+@pytest.mark.parametrize(
+    ("path", "taken"),
+    [("/opt", True), ("/opt/podrail/", True), ("/opt/podrail2", False), ("/", True)],
+)
+def test_a_mount_above_the_file_hides_it(path: str, taken: bool) -> None:
+    """A file cannot be mounted into what the user mounts."""
+    mounts = [{"name": "u", "mountPath": path}]
+    spec = {**FILE, "confFile": "/opt/podrail/nccl.conf"}
+    found = result(builders.container(volumeMounts=mounts), spec=spec)
+    assert taken == ("NcclConfTaken" in codes(found))
+
+
 SETTINGS = {
     "settings": [
         {"name": "GLOO_SOCKET_IFNAME", "value": "eth0", "carrier": "env"},

@@ -43,6 +43,53 @@ def kubeflow(kind: str, key: str) -> dict[str, Any]:
             },
             ["items[0]", "items[1].spec.template"],
         ),
+        (
+            {
+                "kind": "JobSet",
+                "spec": {"replicatedJobs": [{"template": {"spec": {"template": TEMPLATE}}}]},
+            },
+            ["spec.replicatedJobs[0].template.spec.template"],
+        ),
+        (
+            {
+                "kind": "LeaderWorkerSet",
+                "spec": {
+                    "leaderWorkerTemplate": {
+                        "leaderTemplate": TEMPLATE,
+                        "workerTemplate": TEMPLATE,
+                    }
+                },
+            },
+            [
+                "spec.leaderWorkerTemplate.leaderTemplate",
+                "spec.leaderWorkerTemplate.workerTemplate",
+            ],
+        ),
+        (
+            {
+                "kind": "RayJob",
+                "spec": {
+                    "rayClusterSpec": {
+                        "headGroupSpec": {"template": TEMPLATE},
+                        "workerGroupSpecs": [{"template": TEMPLATE}],
+                    }
+                },
+            },
+            [
+                "spec.rayClusterSpec.headGroupSpec.template",
+                "spec.rayClusterSpec.workerGroupSpecs[0].template",
+            ],
+        ),
+        (
+            {
+                "kind": "AppWrapper",
+                "spec": {
+                    "components": [{"template": {"kind": "Job", "spec": {"template": TEMPLATE}}}]
+                },
+            },
+            ["spec.components[0].template.spec.template"],
+        ),
+        ({"kind": "TrainJob", "spec": {"runtimeRef": {"name": "torch"}}}, []),
         ({"kind": "ConfigMap"}, []),
         ({"kind": "Job", "spec": None}, []),
         ({"kind": "Job", "spec": {"template": "x"}}, []),
@@ -64,16 +111,3 @@ def test_a_template_is_a_pod_in_the_workloads_namespace() -> None:
         found.pod["kind"],
         found.pod["spec"],
     )
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"), [("Job", True), ("List", True), ("Deployment", False)]
-)
-def test_kinds_whose_templates_are_not_known_are_told_apart(kind: str, expected: bool) -> None:
-    """So that a command can say so instead of printing nothing."""
-    assert expected == workload.known({"kind": kind})
-
-
-def test_what_is_no_document_is_not_known() -> None:
-    """A list or text has no kind."""
-    assert not workload.known(["Pod"])

@@ -137,7 +137,7 @@ def test_a_pod_that_opts_out_stays_out() -> None:
 @pytest.mark.parametrize(
     ("document", "told"),
     [
-        (builders.document(fabric="h100-typo"), "no fabric profile 'h100-typo'; there are macvlan"),
+        (builders.document(fabric="h100-typo"), "no fabric profile 'h100-typo'; there are "),
         (builders.document(annotations={names.NETWORKS: '[{"name":'}), "metadata.annotations"),
         (builders.document(builders.container("a"), builders.container("b")), "spec.containers"),
         ({"kind": "Pod", "metadata": 5}, "metadata: expected an object, got 5"),

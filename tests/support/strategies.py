@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import builders
 from hypothesis import strategies as st
+
+from podrail import dialect
+from podrail.fabric import Profile
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab~/é", max_size=3)
 DOCUMENTS = st.recursive(
@@ -46,6 +50,17 @@ def json_elements(draw: st.DrawFn) -> dict[str, Any]:
 SHORT = st.lists(short_elements(), min_size=1, max_size=4).map(",".join)
 JSON = st.lists(json_elements(), max_size=4).map(lambda elements: json.dumps(elements, indent=1))
 ANNOTATIONS = st.none() | SHORT | JSON
+GKE = st.lists(
+    st.builds(
+        lambda network, interface: {"interfaceName": interface, "network": network},
+        LABELS,
+        INTERFACES,
+    ),
+    max_size=3,
+).map(json.dumps)
+VOLCENGINE = st.lists(LABELS.map(lambda name: {"cniConf": {"name": name}}), max_size=3).map(
+    json.dumps
+)
 
 ENV_NAMES = st.sampled_from(
     ["NCCL_IB_HCA", "GLOO_SOCKET_IFNAME", "NCCL_IB_PCI_RELAXED_ORDERING", "PATH"]
@@ -58,7 +73,7 @@ ENVS = st.lists(
     unique_by=lambda entry: entry["name"],
 )
 MOUNTS = st.lists(
-    st.sampled_from(["/data", "/etc", "/etc/nccl.conf", "/dev/shm"]).map(
+    st.sampled_from(["/data", "/etc", "/etc/nccl.conf", "/opt", "/dev/shm"]).map(
         lambda path: {"name": "user", "mountPath": path}
     ),
     max_size=2,
@@ -106,6 +121,9 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
     networks = draw(ANNOTATIONS)
     if networks is not None:
         annotations["k8s.v1.cni.cncf.io/networks"] = networks
+    for key, others in ((dialect.GKE_KEY, GKE), (dialect.VOLCENGINE_KEY, VOLCENGINE)):
+        if draw(st.booleans()):
+            annotations[key] = draw(others)
     absent = draw(st.sampled_from([True, False]))
     metadata: dict[str, Any] = {"name": "p", "labels": {"podrail.dev/fabric": "any"}}
     if annotations or not absent:
@@ -117,3 +135,66 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
         "spec": spec,
         "x-new-field": [1, None],
     }
+
+
+@st.composite
+def fabrics(draw: st.DrawFn) -> Profile:
+    """A profile with any combination of what profiles can say."""
+    count = draw(st.sampled_from([1, 2, 4]))
+    words = draw(st.sampled_from(["Multus", "GKE", "Volcengine"]))
+    attachment = draw(st.sampled_from(["SriovVF", "SharedDevice", "HostDevice", "IPoIB"]))
+    place = "default/" if words == "Multus" else ""
+    networks: list[dict[str, Any]] = [
+        {"name": f"{place}rail{rail}", "rail": rail} for rail in range(count)
+    ]
+    if draw(st.booleans()):
+        pooled = {"name": f"{place}rdma-vf", "interface": "vf", "repeat": draw(st.integers(1, 3))}
+        networks = [pooled]
+    if words == "Multus" and draw(st.booleans()):
+        networks[0]["cniArgs"] = {"nics": 1}
+    resources: list[dict[str, Any]] = draw(
+        st.lists(
+            st.sampled_from(
+                [
+                    {"name": "nvidia.com/rail0", "rail": 0},
+                    {"name": "nvidia.com/rdma-vf", "count": {"per": "GPU", "value": 2}},
+                    {"name": "nvidia.com/rail5", "count": {"per": "Node", "value": 3}},
+                    {"name": "hugepages-2Mi", "count": {"per": "Pod", "value": "64Mi"}},
+                ]
+            ),
+            max_size=3,
+            unique_by=lambda one: one["name"],
+        )
+    )
+    late = [{"when": {"label": {"zone": "a"}}, "value": "2"}]
+    known: list[dict[str, Any]] = [
+        {"name": "NCCL_IB_HCA", "value": "mlx5"},
+        {"name": "NCCL_IB_TC", "value": "1", "late": late},
+        {"name": "NCCL_IB_PCI_RELAXED_ORDERING", "value": "1", "carrier": "env", "late": late},
+        {"name": "GLOO_SOCKET_IFNAME", "value": "eth0", "carrier": "env"},
+    ]
+    return builders.fabric(
+        attachment=attachment,
+        dialect=words,
+        rails={"count": count, "gpus": draw(st.sampled_from([4, 8]))},
+        networks=networks,
+        resources=resources,
+        requestedBy=draw(st.sampled_from(["Podrail", "Injector"])),
+        partial=draw(st.sampled_from(["AllRails", "SameNuma", "Proportional"])),
+        settings=draw(
+            st.lists(st.sampled_from(known), max_size=4, unique_by=lambda one: one["name"])
+        ),
+        confFile=draw(
+            st.sampled_from(["/etc/nccl.conf", "/etc/rccl.conf", "/opt/podrail/nccl.conf"])
+        ),
+        extras={
+            "ipcLock": draw(st.booleans()),
+            "shmSize": draw(st.sampled_from(["", "1Gi"])) or None,
+            "schedulerName": "podrail",
+        },
+    )
+
+
+def any_fabric() -> st.SearchStrategy[Profile]:
+    """A shipped profile, or one with any combination of what profiles can say."""
+    return st.sampled_from(list(builders.shipped().values())) | fabrics()
