@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from podrail import attachment, demand, environment, extras, names, resources
+from podrail import advice, attachment, demand, environment, extras, names, resources
 from podrail.demand import Skip
 from podrail.draft import Draft
 from podrail.fabric import Mode, Profile
@@ -17,6 +17,7 @@ RULES: Final[tuple[Callable[[Draft], Draft], ...]] = (
     resources.request,
     environment.export,
     extras.grant,
+    advice.advise,
 )
 
 

@@ -4,9 +4,12 @@ Lookups answer from memory, never by a call; None means that nothing is known, a
 concluded. The command, which has no cluster, injects with NOWHERE.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from podrail.nad import OPEN, Isolation, Nad
+from podrail.netpolicy import Policy
 
 Labels = Mapping[str, str]
 PSA_ENFORCE: Final = "pod-security.kubernetes.io/enforce"
@@ -20,6 +23,14 @@ class Vicinity:
 
     labels: Labels = field(default_factory=dict)
     """Of the pod's namespace."""
+    annotations: Labels = field(default_factory=dict)
+    """Of the pod's namespace."""
+    nads: Mapping[str, Nad] | None = None
+    """Every NetworkAttachmentDefinition by namespace/name."""
+    isolation: Isolation = OPEN
+    """Whether Multus keeps namespaces apart."""
+    policies: Sequence[Policy] = ()
+    """The NetworkPolicies of the pod's namespace."""
     claim_classes: Callable[[str, Mapping[str, Any]], frozenset[str] | None] = (
         lambda _namespace, _claim: None
     )
