@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := podrail podrail_io webhook extender nodeagent controller certs podrail_cli
 SOURCES := $(shell find $(PACKAGES) -type f -not -path '*/__pycache__/*') pyproject.toml LICENSE README.md
+FUZZED := $(shell grep -rlE 'fuzz\.examples|fuzz\.TIMES' tests --include='test_*.py')
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
@@ -13,7 +14,7 @@ LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extr
 export PYTHONSAFEPATH := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench cluster coverage install lock clean
+.PHONY: help demo test fuzz lint bench cluster coverage install lock clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +24,9 @@ demo: $(VENV)/podrail.stamp ## Show podrail at work on a simulated cluster; need
 
 test: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Run everything: unit, property, Go transport, real control plane (ARGS="-k name")
 	@PYTHONPATH=tests/support $(BIN)/python tests/plan.py $(ARGS)
+
+fuzz: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Try every law with twenty times as many examples; takes about an hour
+	PODRAIL_FUZZ=20 $(BIN)/python -m pytest -q -m "not cluster" $(FUZZED) $(ARGS)
 
 lint: $(VENV)/dev.stamp ## Check style, types, import contracts, test docstrings, spelling
 	$(BIN)/ruff check

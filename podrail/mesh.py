@@ -2,7 +2,7 @@
 
 NCCL finds its peers over plain TCP on ports that the kernel picks; a proxy in between refuses them
 (strict mTLS) or carries a TCP fabric's whole traffic. Who is in a mesh is read as the selectors of
-its own webhook read it: Istio's with revisions (istio/istio 86c9f01f), Linkerd's proxy-injector.
+its own webhook read it: Istio's with revisions (istio/istio 1.30), Linkerd's proxy-injector.
 """
 
 import re

@@ -19,6 +19,8 @@ def request(draft: Draft) -> Draft:
     """The pod with enough of every resource of its rails."""
     if draft.profile.requested_by is Requester.INJECTOR:
         return draft
+    if draft.profile.attachment in EXCLUSIVE and draft.pod.spec.get("hostNetwork") is True:
+        return draft  # no CNI plugin is called that would move a device into the pod
     added: dict[str, str] = {}
     held: dict[str, int] = {}
     taken = _taken(draft)

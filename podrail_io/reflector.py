@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from podrail_io.kube import (
@@ -117,6 +118,11 @@ class Reflector(Generic[T]):
     def items(self) -> Mapping[str, T]:
         """A copy of the objects by namespace/name, or by name."""
         return self._items.copy()
+
+    @property
+    def view(self) -> Mapping[str, T]:
+        """The objects as they are at any moment, for looking one up; not to be walked through."""
+        return MappingProxyType(self._items)
 
     def get(self, key: str) -> T | None:
         """One object."""

@@ -10,7 +10,8 @@ from flask import Flask, Response
 from podrail import admission, review
 from podrail.admission import Answer, Directory, Verdict
 from podrail.errors import RequestError
-from podrail_io import web
+from podrail_io import prompt, web
+from podrail_io.prompt import WaitError
 from webhook.metrics import Metrics
 
 _LOG: Final = logging.getLogger(__name__)
@@ -21,6 +22,8 @@ def create(
 ) -> Flask:
     """The WSGI application."""
     app = web.application("podrail-webhook", problems, metrics.registry)
+
+    prompt.declare(app, "/mutate")
 
     @app.post("/mutate")
     def mutate() -> Response:
@@ -44,6 +47,9 @@ def create(
 def _answer(request: review.Review, directory: Callable[[], Directory]) -> Answer:
     try:
         return admission.answer(request, directory())
+    except WaitError:
+        # On the main loop; the same request comes again in a thread.
+        raise
     except Exception:  # noqa: BLE001 - a fault of ours must not stop anybody's pod
         _LOG.exception("admission failed", extra={"uid": request.uid})
         return admission.failed(request.uid)

@@ -1,6 +1,5 @@
 """podrail-webhook: serves the mutating webhook until it is told to stop."""
 
-import logging
 import os
 import sys
 from typing import Any
@@ -24,11 +23,11 @@ def main() -> None:
         state = State(settings, certificates)
     except (SettingsError, FileError, KubeError, OSError) as error:
         sys.exit(f"podrail-webhook: {error}")
-    for problem in state.profiles.value.problems:
-        logging.getLogger(__name__).warning("profile left out", extra={"problem": str(problem)})
 
     def application() -> Any:
+        metrics = Metrics(certificates)
+        state.profiles.export(metrics.registry, "profiles")
         state.start()
-        return app.create(state.directory, state.problems, Metrics(certificates))
+        return app.create(state.directory, state.problems, metrics)
 
     serving.serve(application, settings.serving, certificates)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from podrail.nad import Isolation
 from podrail_io import serving
 from podrail_io.environ import Environ
 from podrail_io.serving import Serving
@@ -18,11 +19,15 @@ class Settings:
     tests), PODRAIL_WORKER_CLASS (hardened), PODRAIL_WORKERS (1), PODRAIL_THREADS (64)."""
     profiles: Path | None
     """PODRAIL_PROFILES: a folder of FabricProfiles beside the shipped ones; a profile of the same
-    name takes a shipped one's place. Looked at every two seconds."""
+    name takes a shipped one's place, and gives way to a custom resource's. Looked at every two
+    seconds."""
     kubeconfig: Path | None
     """PODRAIL_KUBECONFIG: how to reach the API server from outside; else the service account."""
     server: str
     """PODRAIL_SERVER: the URL of an API server that wants no authentication (the demo's)."""
+    isolation: Isolation
+    """PODRAIL_NAMESPACE_ISOLATION (false) and PODRAIL_GLOBAL_NAMESPACES (default; joined by
+    commas), both as in Multus's own configuration."""
     log_level: str
     """PODRAIL_LOG_LEVEL: debug, info, warning or error."""
 
@@ -35,6 +40,8 @@ class Settings:
         """
         read = Environ(variables, "PODRAIL_")
         host, port = read.address("LISTEN", "0.0.0.0:8443")
+        enforced = read.choice("NAMESPACE_ISOLATION", "false", ("true", "false")) == "true"
+        shared = read.text("GLOBAL_NAMESPACES", "default").split(",")
         settings = cls(
             serving=Serving(
                 host=host,
@@ -48,6 +55,7 @@ class Settings:
             profiles=read.folder("PROFILES"),
             kubeconfig=read.file("KUBECONFIG"),
             server=read.text("SERVER"),
+            isolation=Isolation(enforced, frozenset(shared)),
             log_level=read.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")),
         )
         read.done()

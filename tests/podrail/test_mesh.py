@@ -84,6 +84,7 @@ def test_a_pod_that_keeps_the_mesh_off_is_left_in_peace(
     [
         (ISTIO, {f"{PREFIX}/excludeInterfaces": "net1"}),
         (ISTIO, {f"{PREFIX}/excludeInboundPorts": "22"}),
+        (ISTIO, {f"{PREFIX}/includeInboundPorts": ""}),
         (LINKERD, {"config.linkerd.io/skip-inbound-ports": "1-65535"}),
         (LINKERD, {**SKIPS, "config.linkerd.io/skip-outbound-ports": "29500"}),
     ],

@@ -1,4 +1,4 @@
-"""Multus's grammar of the networks annotation, as it was executed (multus-cni v4.3)."""
+"""Multus's grammar of the networks annotation, as it was executed (multus-cni v4.3.0: tests/differential)."""
 
 from __future__ import annotations
 
@@ -47,6 +47,9 @@ def triples(text: str) -> list[tuple[str, str, str]]:
         ('[{"name":"a","interfaceRequest":"x"}]', [("", "a", "x")]),
         ('[{"name":"a","interface":"aninterfaceof20chars"}]', [("", "a", "aninterfaceof20chars")]),
         ("a,a,a", [("", "a", "")] * 3),
+        ("a@x\u2003y", [("", "a", "x\u2003y")]),
+        ('[{"name":"a","Name":null}]', [("", "a", "")]),
+        ('[{"name":"\\ud800"}]', [("", "\ufffd", "")]),
     ],
 )
 def test_what_multus_accepts_is_read_as_multus_reads_it(
@@ -74,6 +77,8 @@ def test_what_multus_accepts_is_read_as_multus_reads_it(
         '[{"name":"a","ips":"1.1.1.1"}]',
         '[{"name":7}]',
         "[null]",
+        "a@\u2003" + "\ud800" * 6,
+        '[{"name":"a","mac":"x"}]',
         '[{"name":NaN}]',
         '[{"name":"a"',
         '[{"name":"a"} {"name":"b"}]',
@@ -109,6 +114,11 @@ def test_ours_are_appended_and_the_users_text_stays(text: str, expected: str) ->
     assert expected == networks.parse(text).append((RAIL,)).text
 
 
+def test_nothing_to_append_is_no_change() -> None:
+    """A text without anything of ours is the user's very own."""
+    assert " a ,b" == networks.parse(" a ,b").append(()).text
+
+
 def test_a_short_text_becomes_json_when_an_element_needs_arguments() -> None:
     """CNI arguments have no short form, so the user's elements are written as objects."""
     wanted = Wanted("default", "multi", "m0", {"nics": 2})
@@ -135,6 +145,14 @@ def test_a_replaced_element_leaves_its_neighbours(text: str, expected: str) -> N
     assert expected == networks.parse(text).replace({1: Wanted("default", "rail3", "rail3")}).text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"), [("u,v,w", "u,w"), ('[{"name":"u"},{"name":"v"}]', '[{"name":"u"}]')]
+)
+def test_an_element_can_be_taken_out(text: str, expected: str) -> None:
+    """The others close up, in the user's form."""
+    assert expected == networks.parse(text).replace({1: None}).text
+
+
 def test_an_element_with_cni_arguments_makes_all_of_them_json() -> None:
     """The short form has no place for them."""
     wanted = Wanted("default", "rail3", "rail3", {"vlan": 7})
@@ -149,7 +167,11 @@ def test_an_element_with_cni_arguments_makes_all_of_them_json() -> None:
         ("default/rail0@rail1", False),
         ("rail0@rail0", False),
         ('[{"name":"rail0","namespace":"default","interface":"rail0"}]', True),
-        ('[{"name":"rail0","namespace":"default","interface":"rail0","mac":"x"}]', False),
+        ('[{"name":"a","name":"rail0","namespace":"default","interface":"rail0"}]', False),
+        (
+            '[{"name":"rail0","namespace":"default","interface":"rail0","mac":"02:00:00:00:00:01"}]',
+            False,
+        ),
     ],
 )
 def test_an_element_is_ours_if_it_says_exactly_what_we_would(element: str, expected: bool) -> None:

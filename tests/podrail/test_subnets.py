@@ -47,7 +47,7 @@ def test_a_pool_of_each_node_collides_unless_there_is_one_node(count: int, expec
         # 16 of each rail's interfaces: 2 nodes, 8 pods of one GPU each; both rails share the range.
         (SHARED, "10.0.0.0/26", 2, []),
         (SHARED, "10.0.0.0/27", 2, ["SubnetTooSmall"]),
-        ({**SHARED, "partial": "Deny"}, "10.0.0.0/29", 2, []),
+        ({**SHARED, "partial": "Deny"}, "10.0.0.0/29", 3, []),
         ({**SHARED, "partial": "Deny"}, "10.0.0.0/29", 4, ["SubnetTooSmall"]),
         # 4 VFs a node, whichever of the two networks takes them.
         (VFS, "10.0.0.0/28", 3, []),

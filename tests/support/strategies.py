@@ -137,59 +137,60 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+LATE: dict[str, Any] = {"late": [{"when": {"label": {"zone": "a"}}, "value": "2"}]}
+RESOURCES: list[dict[str, Any]] = [
+    {"name": "nvidia.com/rail0", "rail": 0},
+    {"name": "nvidia.com/rdma-vf", "count": {"per": "GPU", "value": 2}},
+    {"name": "nvidia.com/rail5", "count": {"per": "Node", "value": 3}},
+    {"name": "hugepages-2Mi", "count": {"per": "Pod", "value": "64Mi"}},
+]
+SETTINGS: list[dict[str, Any]] = [
+    {"name": "NCCL_IB_HCA", "value": "mlx5"},
+    {"name": "NCCL_IB_TC", "value": "1", **LATE},
+    {"name": "NCCL_IB_PCI_RELAXED_ORDERING", "value": "1", "carrier": "env", **LATE},
+    {"name": "GLOO_SOCKET_IFNAME", "value": "eth0", "carrier": "env"},
+]
+CONF_FILES = ["/etc/nccl.conf", "/etc/rccl.conf", "/opt/podrail/nccl.conf"]
+
+
+def some(listed: list[dict[str, Any]]) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """A few of the entries, each once."""
+    return st.lists(st.sampled_from(listed), max_size=4, unique_by=lambda one: one["name"])
+
+
+@st.composite
+def profile_networks(draw: st.DrawFn, dialect: str, count: int) -> list[dict[str, Any]]:
+    """A network for each rail, or one for all of them."""
+    place = "default/" if dialect == "Multus" else ""
+    networks: list[dict[str, Any]] = [
+        {"name": f"{place}rail{rail}", "rail": rail} for rail in range(count)
+    ]
+    if draw(st.booleans()):
+        repeat = draw(st.integers(1, 3))
+        networks = [{"name": f"{place}rdma-vf", "interface": "vf", "repeat": repeat}]
+    if dialect == "Multus" and draw(st.booleans()):
+        networks[0]["cniArgs"] = {"nics": 1}
+    return networks
+
+
 @st.composite
 def fabrics(draw: st.DrawFn) -> Profile:
     """A profile with any combination of what profiles can say."""
     count = draw(st.sampled_from([1, 2, 4]))
     words = draw(st.sampled_from(["Multus", "GKE", "Volcengine"]))
-    attachment = draw(st.sampled_from(["SriovVF", "SharedDevice", "HostDevice", "IPoIB"]))
-    place = "default/" if words == "Multus" else ""
-    networks: list[dict[str, Any]] = [
-        {"name": f"{place}rail{rail}", "rail": rail} for rail in range(count)
-    ]
-    if draw(st.booleans()):
-        pooled = {"name": f"{place}rdma-vf", "interface": "vf", "repeat": draw(st.integers(1, 3))}
-        networks = [pooled]
-    if words == "Multus" and draw(st.booleans()):
-        networks[0]["cniArgs"] = {"nics": 1}
-    resources: list[dict[str, Any]] = draw(
-        st.lists(
-            st.sampled_from(
-                [
-                    {"name": "nvidia.com/rail0", "rail": 0},
-                    {"name": "nvidia.com/rdma-vf", "count": {"per": "GPU", "value": 2}},
-                    {"name": "nvidia.com/rail5", "count": {"per": "Node", "value": 3}},
-                    {"name": "hugepages-2Mi", "count": {"per": "Pod", "value": "64Mi"}},
-                ]
-            ),
-            max_size=3,
-            unique_by=lambda one: one["name"],
-        )
-    )
-    late = [{"when": {"label": {"zone": "a"}}, "value": "2"}]
-    known: list[dict[str, Any]] = [
-        {"name": "NCCL_IB_HCA", "value": "mlx5"},
-        {"name": "NCCL_IB_TC", "value": "1", "late": late},
-        {"name": "NCCL_IB_PCI_RELAXED_ORDERING", "value": "1", "carrier": "env", "late": late},
-        {"name": "GLOO_SOCKET_IFNAME", "value": "eth0", "carrier": "env"},
-    ]
     return builders.fabric(
-        attachment=attachment,
+        attachment=draw(st.sampled_from(["SriovVF", "SharedDevice", "HostDevice", "IPoIB"])),
         dialect=words,
         rails={"count": count, "gpus": draw(st.sampled_from([4, 8]))},
-        networks=networks,
-        resources=resources,
+        networks=draw(profile_networks(words, count)),
+        resources=draw(some(RESOURCES)),
         requestedBy=draw(st.sampled_from(["Podrail", "Injector"])),
         partial=draw(st.sampled_from(["AllRails", "SameNuma", "Proportional"])),
-        settings=draw(
-            st.lists(st.sampled_from(known), max_size=4, unique_by=lambda one: one["name"])
-        ),
-        confFile=draw(
-            st.sampled_from(["/etc/nccl.conf", "/etc/rccl.conf", "/opt/podrail/nccl.conf"])
-        ),
+        settings=draw(some(SETTINGS)),
+        confFile=draw(st.sampled_from(CONF_FILES)),
         extras={
             "ipcLock": draw(st.booleans()),
-            "shmSize": draw(st.sampled_from(["", "1Gi"])) or None,
+            "shmSize": draw(st.sampled_from([None, "1Gi"])),
             "schedulerName": "podrail",
         },
     )

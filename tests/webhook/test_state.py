@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import builders
-import faulty_api
+import kinds_api
 import pytest
 import served
 import yaml
-from faulty_api import Fault, FaultyApi
+from kinds_api import KindsApi
 
+from podrail import profiles
 from podrail_io import tls
 from podrail_io.files import FileError
 from podrail_io.kube import KubeError
@@ -21,7 +22,8 @@ from podrail_io.tls import Certificates
 from webhook.settings import Settings
 from webhook.state import WAIT_SECONDS, State
 
-SHIPPED = {"macvlan-rails", "sriov-pool", "sriov-rails", "tcp"}
+NAMESPACES = "/api/v1/namespaces"
+SHIPPED = set(builders.shipped())
 
 
 def state(certificates: Certificates | None = None, **variables: str | Path) -> State:
@@ -31,20 +33,19 @@ def state(certificates: Certificates | None = None, **variables: str | Path) -> 
 
 
 @contextmanager
-def watching(server: FaultyApi) -> Iterator[State]:
-    """A started state on a server's namespaces."""
+def watching(server: KindsApi) -> Iterator[State]:
+    """A started state on a server's namespaces and profiles."""
     found = state(SERVER=server.url)
     found.start()
     try:
         yield found
     finally:
-        assert found.namespaces
-        found.namespaces.stop()
+        found.stop()
 
 
 @pytest.fixture
-def server() -> Iterator[FaultyApi]:
-    with faulty_api.serving() as running:
+def server() -> Iterator[KindsApi]:
+    with kinds_api.serving() as running:
         yield running
 
 
@@ -111,21 +112,48 @@ def test_a_kubeconfig_that_cannot_be_used_ends_the_start(tmp_path: Path) -> None
         state(KUBECONFIG=tmp_path / "config")
 
 
-def test_namespaces_are_watched_before_the_worker_is_ready(server: FaultyApi) -> None:
-    """Their labels are looked up in memory; none is an empty mapping."""
-    server.things["gold"] = {"metadata": {"name": "gold", "labels": {"tier": "gold"}}}
-    server.things["plain"] = {"metadata": {"name": "plain"}}
-    server.faults.append(Fault.ERROR)
-    assert ["namespaces are not synced"] == list(state(SERVER=server.url).problems())
+def test_the_cluster_is_watched_before_the_worker_is_ready(server: KindsApi) -> None:
+    """Labels of namespaces are looked up in memory; none is an empty mapping."""
+    server.put(f"{NAMESPACES}/gold", {"metadata": {"labels": {"tier": "gold"}}})
+    server.put(f"{NAMESPACES}/plain", {})
+    kinds = ("profiles", "namespaces", "network attachment definitions")
+    assert [f"{kind} are not synced" for kind in kinds] == list(state(SERVER=server.url).problems())
     with watching(server) as found:
         assert eventually(lambda: not found.problems())
         looked_up = found.directory().namespace_labels
         assert {"tier": "gold"} == looked_up("gold")
         assert {} == looked_up("plain")
-    assert {"/api/v1/namespaces"} == {one.path for one in server.requests}
+        assert set(found.directory().profiles) == SHIPPED
 
 
-def test_a_namespace_that_nobody_knows_is_waited_for_shortly(server: FaultyApi) -> None:
+def test_custom_resources_come_before_files_and_go_again(server: KindsApi, tmp_path: Path) -> None:
+    """Live: a new one counts, a broken one changes nothing, a deleted one gives way."""
+    write(tmp_path, "tcp", attachment="None", description="file")
+    place = f"{profiles.RESOURCES}/tcp"
+    server.put(place, builders.profile_document("tcp", description="resource"))
+    found = state(SERVER=server.url, PROFILES=tmp_path)
+    found.start()
+
+    def described() -> str:
+        return found.directory().profiles["tcp"].description
+
+    try:
+        assert eventually(lambda: described() == "resource")
+        server.put(place, builders.profile_document("tcp", mode="wrong"))
+        assert eventually(lambda: len(found.profiles.value.problems) == 1)
+        assert "resource" == described()
+        server.put(place, builders.profile_document("tcp", description="third"))
+        assert eventually(lambda: described() == "third")
+        earlier = found.directory().earlier("tcp", 1)
+        assert earlier is not None
+        assert "resource" == earlier.description
+        server.remove(place)
+        assert eventually(lambda: described() == "file")
+    finally:
+        found.stop()
+
+
+def test_a_namespace_that_nobody_knows_is_waited_for_shortly(server: KindsApi) -> None:
     """It may have been made a moment ago; after WAIT_SECONDS it counts as not seen."""
     with watching(server) as found:
         assert eventually(lambda: not found.problems())
@@ -143,3 +171,19 @@ def test_an_expired_certificate_is_a_problem(tmp_path: Path) -> None:
         certificates = tls.Certificates(pair.certfile, pair.keyfile, time.monotonic)
         problems.append(list(state(certificates).problems()))
     assert [["the certificate has expired"], []] == problems
+
+
+def test_a_pods_vicinity_is_its_namespaces(server: KindsApi) -> None:
+    """Labels, annotations and networks come from the watches."""
+    marks = {"labels": {"tier": "gold"}, "annotations": {"linkerd.io/inject": "enabled"}}
+    server.put(f"{NAMESPACES}/gold", {"metadata": marks})
+    with watching(server) as found:
+        assert eventually(lambda: not found.problems())
+        directory = found.directory()
+        vicinity = directory.vicinity("gold", {"tier": "gold"})
+        assert ({"tier": "gold"}, marks["annotations"], {}) == (
+            vicinity.labels,
+            vicinity.annotations,
+            vicinity.nads,
+        )
+        assert {} == directory.vicinity("unseen", {}).annotations
