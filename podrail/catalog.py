@@ -9,16 +9,23 @@ from typing import Final
 
 from podrail.errors import MalformedError, Problem
 from podrail.reading import Reader, shown
-from podrail.topology import Evidence, Judged, Nic, Tier, Topology
+from podrail.topology import Evidence, Gpu, Judged, Nic, RailSource, Role, Tier, Topology
 
 MOST_SHAPES: Final = 1000
 MOST_GPUS: Final = 64
 MOST_DEVICES: Final = 128
+MOST_GBPS: Final = 100_000
 _TOLD: Final = frozenset(
     ["gpu", "bestTier", "guestView", "sources", "verified", "notes", "portsPerCard", "pciSet"]
 )
 """Fields for people: read by nobody here."""
 _UNKNOWN: Final = "null"
+_ROLES: Final = {
+    "rail": Role.RAIL,
+    "storage": Role.STORAGE,
+    "management": Role.MANAGEMENT,
+    "frontend": Role.MANAGEMENT,
+}
 
 
 def read(documents: Iterable[tuple[str, object]]) -> Mapping[str, Topology]:
@@ -43,34 +50,46 @@ def read(documents: Iterable[tuple[str, object]]) -> Mapping[str, Topology]:
 
 def _shape(part: Reader) -> Topology:
     part.required("shape")
-    gpus = tuple(_gpu(one) for one in part.parts("gpus", MOST_GPUS))
+    gpus = [_gpu(one) for one in part.parts("gpus", MOST_GPUS)]
     nics = tuple(_nic(one) for one in part.parts("nics", MOST_DEVICES))
     for field in _TOLD:
         part.raw(field)
     topology = Topology(
         shape=part.text("shape", limit=63),
-        gpus=gpus,
+        gpus=tuple(numa for numa, _ in gpus),
         nics=nics,
         tiers=_tiers(part, len(gpus), len(nics)),
         judged=part.choice("judgedBy", Judged.PCIE),
         evidence=Evidence.CATALOG,
+        cards=tuple(card for _, card in gpus),
     )
     part.close()
     return topology
 
 
-def _gpu(part: Reader) -> int | None:
-    part.raw("pci")
-    numa = _numa(part)
+def _gpu(part: Reader) -> tuple[int | None, Gpu]:
+    found = _numa(part), Gpu(pci=part.text("pci", limit=16))
     part.close()
-    return numa
+    return found
 
 
 def _nic(part: Reader) -> Nic:
-    for field in ("role", "gbps", "link", "pci"):
-        part.raw(field)
     rail = None if part.raw("rail") is None else part.integer("rail", 0, 0, MOST_DEVICES)
-    nic = Nic(part.text("name", limit=63), rail, _numa(part))
+    role = part.raw("role")
+    if role is not None and not (isinstance(role, str) and role in _ROLES):
+        part.wrong("role", f"expected one of {', '.join(_ROLES)}; got {shown(role)}")
+    gbps = None if part.raw("gbps") is None else part.integer("gbps", 0, 0, MOST_GBPS)
+    nic = Nic(
+        name=part.text("name", limit=63),
+        rail=rail,
+        numa=_numa(part),
+        pci=part.text("pci", limit=16),
+        # What a shape's number comes from is at best the order of its NICs.
+        rail_source=None if rail is None else RailSource.PCI,
+        role=_ROLES.get(role) if isinstance(role, str) else None,
+        link=part.text("link", limit=63),
+        gbps=gbps,
+    )
     part.close()
     return nic
 

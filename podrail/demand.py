@@ -59,6 +59,9 @@ def of(pod: Pod, profile: Profile, vicinity: Vicinity = NOWHERE) -> Demand | Ski
         wanted = ", ".join(profile.gpu_resources)
         return Skip(Reason("NoGpu", "spec.containers", f"no container asks for {wanted}"))
     index = _target(pod, counts)
+    declined = _declined(pod, index, profile)
+    if declined is not None:
+        return Skip(declined)
     return Demand(index, counts[index], _rails(pod, profile, counts[index]))
 
 
@@ -105,6 +108,18 @@ def _claimed(pod: Pod, _profile: Profile, vicinity: Vicinity) -> Reason | None:
             if _NIC_CLASS.fullmatch(name):
                 message = f"device class {name}: the pod claims its NICs itself"
                 return Reason("DraNetworks", f"spec.resourceClaims[{index}]", message)
+    return None
+
+
+def _declined(pod: Pod, index: int, profile: Profile) -> Reason | None:
+    """A count of zero is the user's word that the pod wants none (mlbatch, AMD's operator)."""
+    asked = limits(pod.containers[index])
+    path = f"spec.containers[{index}]"
+    for resource in profile.resources:
+        name = resource.name
+        if name in asked and not resource.size and not count(pod.containers[index], path, name):
+            message = "the pod asks for none of them"
+            return Reason("ZeroRails", f"{path}.resources.limits['{name}']", message)
     return None
 
 

@@ -60,7 +60,7 @@ class Draft(NamedTuple):
 
     def keeping(self, *what: str) -> "Draft":
         """The draft with more things noted that the user had already and keeps."""
-        return self.marked(kept=(*self.marker.kept, *what)) if what else self
+        return self.marked(kept=tuple(dict.fromkeys((*self.marker.kept, *what)))) if what else self
 
     def noting(self, code: str, path: str, message: str, *, warn: bool = True) -> "Draft":
         """The draft with one more reason, and a warning of it unless it is only for the record."""

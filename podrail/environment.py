@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from podrail import nccl
+from podrail import volume as volumes
 from podrail.draft import Draft
 from podrail.fabric import Profile, Setting
 from podrail.names import ENV_PREFIX, NCCL_CONF
@@ -23,14 +24,22 @@ _FILE: Final = "nccl.conf"
 _MODE: Final = 0o644
 
 
-def export(draft: Draft) -> Draft:
-    """The pod with the profile's settings."""
-    return _conf(_variables(draft))
-
-
 def _field(annotation: str) -> dict[str, str]:
     """A downward API reference, spelled as the API server completes it (core/v1 defaults)."""
     return {"apiVersion": "v1", "fieldPath": f"metadata.annotations['{annotation}']"}
+
+
+_SOURCE: Final[Mapping[str, Any]] = {
+    "downwardAPI": {
+        "items": [{"path": _FILE, "fieldRef": _field(NCCL_CONF)}],
+        "defaultMode": _MODE,
+    }
+}
+
+
+def export(draft: Draft) -> Draft:
+    """The pod with the profile's settings."""
+    return _conf(_variables(draft))
 
 
 class _Entries(NamedTuple):
@@ -93,7 +102,8 @@ def _conf(draft: Draft) -> Draft:
     if not entries.lines:
         return draft
     container = draft.container
-    mount = {"name": VOLUME, "mountPath": path, "subPath": _FILE, "readOnly": True}
+    volume = volumes.name_for(draft, VOLUME, _SOURCE)
+    mount = {"name": volume, "mountPath": path, "subPath": _FILE, "readOnly": True}
     mounts = container.get("volumeMounts") or ()
     if any(_hides(one.get("mountPath"), path) and one != mount for one in mounts):
         message = f"{path} is taken by a mount of the pod: the profile's file is left out"
@@ -109,7 +119,7 @@ def _conf(draft: Draft) -> Draft:
         draft = draft.put("volumeMounts", [*mounts, mount])
     if path not in _READ and CONF_FILE not in present:
         draft = draft.put("env", [*(container.get("env") or ()), named])
-    draft = _with_volume(draft)
+    draft = volumes.added(draft, volume, _SOURCE)
     if any(one.late for one in entries.lines):
         draft = draft.late(_FILE)
     message = f"a file {path} of the image itself is hidden by the profile's"
@@ -119,12 +129,3 @@ def _conf(draft: Draft) -> Draft:
 def _hides(mounted: object, path: str) -> bool:
     """True if what is mounted there is the file, or a folder that holds it."""
     return isinstance(mounted, str) and f"{path}/".startswith(mounted.rstrip("/") + "/")
-
-
-def _with_volume(draft: Draft) -> Draft:
-    volumes = draft.pod.spec.get("volumes") or ()
-    if any(volume.get("name") == VOLUME for volume in volumes):
-        return draft
-    items = [{"path": _FILE, "fieldRef": _field(NCCL_CONF)}]
-    volume = {"name": VOLUME, "downwardAPI": {"items": items, "defaultMode": _MODE}}
-    return draft.to(draft.pod.put(("spec", "volumes"), [*volumes, volume]))

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from podrail import volume as volumes
 from podrail.draft import Draft
 
 SHM_VOLUME: Final = "podrail-shm"
@@ -54,13 +55,14 @@ def _shared_memory(draft: Draft) -> Draft:
     mounts = container.get("volumeMounts") or ()
     if not size:
         return draft
-    if any(str(mount.get("mountPath")).rstrip("/") == _SHM for mount in mounts):
-        ours = any(mount.get("name") == SHM_VOLUME for mount in mounts)
+    source = {"emptyDir": {"medium": "Memory", "sizeLimit": size}}
+    name = volumes.name_for(draft, SHM_VOLUME, source)
+    there = [mount for mount in mounts if str(mount.get("mountPath")).rstrip("/") == _SHM]
+    if there:
+        ours = any(mount.get("name") == name for mount in there)
         return draft if ours else draft.keeping(f"volumeMounts{_SHM}")
-    volume = {"name": SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": size}}
-    volumes = [*(draft.pod.spec.get("volumes") or ()), volume]
-    draft = draft.to(draft.pod.put(("spec", "volumes"), volumes))
-    return draft.put("volumeMounts", [*mounts, {"name": SHM_VOLUME, "mountPath": _SHM}])
+    draft = volumes.added(draft, name, source)
+    return draft.put("volumeMounts", [*mounts, {"name": name, "mountPath": _SHM}])
 
 
 def _lock_memory(draft: Draft) -> Draft:

@@ -85,4 +85,9 @@ def _summary(draft: Draft, did: str) -> str:
     if marker.resources:
         # What a ResourceQuota or a Kueue queue may count is told in full.
         parts.append(", ".join(f"{name}: {count}" for name, count in marker.resources.items()))
+    parts += [
+        f"{one.name}: {one.size}"
+        for one in draft.profile.resources
+        if one.size and one.name in demand.limits(draft.container)
+    ]
     return "; ".join(parts)

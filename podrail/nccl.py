@@ -37,6 +37,7 @@ PREFIXES: Final = (
     "NVSHMEM_",
     "PRTE_MCA_",
     "HCOLL_",
+    "SHARP_",
     "RX_QUEUE_LEN",
     "IB_RX_QUEUE_LEN",
 )

@@ -105,6 +105,10 @@ _PODS: Final[Mapping[str, Meaning]] = {
         "No container asks for a GPU that the profile knows.",
         "Set the GPU in the limits of the container that trains; else there is nothing to do.",
     ),
+    "ZeroRails": _skipped(
+        "The container that has the GPUs asks for none of a resource of the fabric.",
+        "Take the zero out if the pod is to have rails.",
+    ),
     "FractionalGpu": _skipped(
         "The pod shares a GPU with others (HAMi, KAI), so no rail is its own.",
         "Ask for whole GPUs if the pod is to have rails.",

@@ -10,7 +10,7 @@ import click
 
 from podrail import placement
 from podrail.errors import MalformedError, PodError
-from podrail_cli import demo, inject, library, output, rank
+from podrail_cli import demo, inject, library, output, rank, topology
 from podrail_cli.inject import Entry
 from podrail_io import files
 from podrail_io.files import FileError, Placed
@@ -128,6 +128,30 @@ def rank_command(  # noqa: PLR0913, PLR0917 - one parameter an option
     documents = {"nodes": [one.document() for one in ranked]}
     click.echo(rank.table(ranked) if form == "table" else output.as_json(documents))
     sys.exit(int(all(one.reason for one in ranked)))
+
+
+@main.command("topology")
+@click.option("--nvidia-smi", metavar="FILE", help="What nvidia-smi topo -m printed.")
+@click.option("--rocm-smi", metavar="FILE", help="What rocm-smi --showtopo printed.")
+@click.option("--nccl-xml", metavar="FILE", help="A file of NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE.")
+@click.option("--sysfs", metavar="DIR", help="A node's /sys, or a copy of it.")
+@click.option("--shape", metavar="NAME", help="A machine type of the catalog.")
+@click.option("--node-rails", metavar="FILE", help="A NodeRails object.")
+@click.option("-o", "--output", "form", type=click.Choice(["text", "json"]), default="text")
+def topology_command(form: str, **given: str | None) -> None:
+    """Show a node's GPUs, NICs and rails, and how far each pair is apart; - is standard input."""
+    chosen = [(kind, value) for kind, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        names = ", ".join(f"--{kind.replace('_', '-')}" for kind in topology.KINDS)
+        raise InputError(f"expected one of {names}; got {len(chosen)} of them")
+    with _telling():
+        found = topology.read(*chosen[0])
+    if form == "json":
+        click.echo(output.as_json(topology.document(found)))
+        return
+    for warning in found.warnings:
+        click.echo(warning, err=True)
+    click.echo(topology.text(found))
 
 
 @main.command("profiles")

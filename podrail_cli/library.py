@@ -62,9 +62,13 @@ def shapes(folder: Path | None) -> Mapping[str, Topology]:
 
 
 def documents() -> Mapping[str, Any]:
-    """The shipped FabricProfile documents by name."""
+    """The shipped FabricProfile documents by name, in the order of their names."""
     found = [one.document for one in files.package_documents("podrail", _PROFILES)]
-    return {one["metadata"]["name"]: one for one in found}
+    return {one["metadata"]["name"]: one for one in sorted(found, key=_name)}
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    return str(document["metadata"]["name"])
 
 
 def text(name: str) -> str:

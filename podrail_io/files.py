@@ -113,21 +113,32 @@ def _values(value: object) -> Iterator[object]:
             yield from _values(inner)
 
 
-def file_documents(path: Path) -> list[Placed]:
-    """The documents in a file.
+def text(path: Path) -> str:
+    """What is in a text file.
 
     Raises:
-        FileError: as `documents`, or the file cannot be read.
+        FileError: it cannot be read, is too large or is not UTF-8.
     """
     try:
         with path.open("rb") as file:
-            # One more than allowed, so that `documents` sees that there is more.
-            text = file.read(MOST_BYTES + 1).decode()
+            # One more than allowed, so that it shows that there is more.
+            found = file.read(MOST_BYTES + 1)
+        if len(found) > MOST_BYTES:
+            raise FileError(f"{path}: expected at most {MOST_BYTES} bytes, got more")
+        return found.decode()
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: expected UTF-8: {error.reason} at byte {error.start}") from error
-    return documents(text, str(path))
+
+
+def file_documents(path: Path) -> list[Placed]:
+    """The documents in a file.
+
+    Raises:
+        FileError: as `text` and `documents`.
+    """
+    return documents(text(path), str(path))
 
 
 def folder_documents(folder: Path) -> list[Placed]:

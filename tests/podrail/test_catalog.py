@@ -59,6 +59,8 @@ def test_grace_machines_are_judged_by_numa() -> None:
         ({"tiers": ["PIX SYS", 5]}, "tiers[1]: expected 2 of PIX"),
         ({"gpus": [{"numa": -1}, {}]}, "gpus[0].numa: expected a whole number"),
         ({"nics": [{"rail": "x"}, {}]}, "nics[0].rail: expected a whole number"),
+        ({"nics": [{"role": "spare"}, {}]}, "nics[0].role: expected one of rail, storage"),
+        ({"nics": [{"role": ["rail"]}, {}]}, "nics[0].role: expected one of rail, storage"),
         ({"shape": None}, "shape: is required"),
         ({"speed": 1}, "speed: unknown field"),
     ],

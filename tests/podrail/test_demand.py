@@ -52,6 +52,14 @@ def test_a_fabric_of_the_hosts_network_is_for_pods_on_it(host: bool | None, skip
     assert skipped == (isinstance(found, Skip) and found.reason.code == "NotOnHostNetwork")
 
 
+@pytest.mark.parametrize(("count", "skipped"), [("0", True), ("1", False)])
+def test_a_pod_that_asks_for_none_gets_none(count: str, skipped: bool) -> None:
+    """An explicit zero in the container with the GPUs is the user's word (mlbatch writes it)."""
+    pod = builders.pod(builders.container(limits={"x.io/vf": count}))
+    found = asked(pod, resources=[{"name": "x.io/vf", "count": {"per": "Fixed"}}])
+    assert skipped == (isinstance(found, Skip) and found.reason.code == "ZeroRails")
+
+
 def test_the_only_container_with_gpus_gets_the_rails_wherever_it_stands() -> None:
     """Sidecars may come first."""
     pod = builders.pod(builders.container("side", gpus=0), builders.container("train"))

@@ -161,9 +161,9 @@ def test_bytes_that_are_no_text_stay() -> None:
 @pytest.mark.parametrize(
     ("environ", "expected"),
     [
-        ({"HOME": "/root"}, "/root/.nccl.conf"),
-        ({"HOME": "/root", "NCCL_CONF_FILE": "/x.conf"}, "/x.conf"),
-        ({"HOME": "/root", "NCCL_CONF_FILE": ""}, "/root/.nccl.conf"),
+        ({"HOME": "/data/u"}, "/data/u/.nccl.conf"),
+        ({"HOME": "/data/u", "NCCL_CONF_FILE": "/x.conf"}, "/x.conf"),
+        ({"HOME": "/data/u", "NCCL_CONF_FILE": ""}, "/data/u/.nccl.conf"),
         ({}, ""),
     ],
     ids=["home", "named", "empty name", "none"],

@@ -34,13 +34,19 @@ def read(value: object) -> Any:
         (read("x"), lambda one: one.items("f", 2), (), "expected a list"),
         (read([1, 2, 3]), lambda one: one.items("f", 2), [1, 2], "at most 2 items, got 3"),
         (read({"a": "1", "b": "2"}), lambda one: one.mapping("f", 1), {}, "at most 1 entries, got 2"),
-        (read({"a": 1}), lambda one: one.mapping("f", 1), {}, "expected a string, got 1"),
+        (read({"a": 1}), lambda one: one.mapping("f", 1), {}, "a string of 0-63 characters, got 1"),
+        (read({"a": "x" * 4}), lambda one: one.mapping("f", 1, 3), {}, "a string of 0-3 characters"),
+        (read([[0], [5]]), lambda one: one.number_lists("f", 2, 2, 4), ((0,),), "numbers from 0 to 4"),
+        (read([[0, 1, 2]]), lambda one: one.number_lists("f", 2, 2, 4), (), "a list of at most 2"),
+        (read([[True]]), lambda one: one.number_lists("f", 2, 2, 4), (), "got [True]"),
+        (read({"a": 1, "b": 2}), lambda one: one.free("f", 1), {"a": 1, "b": 2}, "at most 1 entries"),
         (read(["a", ""]), lambda one: one.texts("f", 9), ("a",), "expected a name, got ''"),
         (read(5), lambda one: one.part("f").fields, {}, "expected an object, got 5"),
         (read({5: 6}), lambda one: one.part("f").fields, {}, "expected an object"),
     ],
     ids=["text", "truth as number", "range", "number as truth", "choice", "no list", "long list",
-         "large object", "object of others", "empty name", "no object", "odd keys"],
+         "large object", "object of others", "long value", "large number", "long inner list",
+         "truth in a list", "large free object", "empty name", "no object", "odd keys"],
 )  # fmt: skip
 def test_a_wrong_field_reads_as_its_default_with_a_problem(
     reader: Reader, call: Any, expected: object, told: str

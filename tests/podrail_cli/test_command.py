@@ -115,4 +115,4 @@ def test_an_unknown_profile_lists_the_known_ones() -> None:
     """Status 2."""
     result = terminal.run("profiles", "typo")
     assert 2 == result.exit_code
-    assert "no shipped profile 'typo'; there are macvlan-rails, sriov-pool" in result.stderr
+    assert "no shipped profile 'typo'; there are ack-erdma, akash-rails" in result.stderr

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 
 import builders
+import checkout
 import pytest
 import yaml
 
 from podrail import profile
 from podrail.errors import MalformedError
+from podrail.fabric import Verified
 from podrail_cli import library
 from podrail_io.files import FileError
 
-NAMES = {"macvlan-rails", "sriov-pool", "sriov-rails", "tcp"}
+TRIED = {"macvlan-rails", "sriov-pool", "sriov-rails", "tcp"}
+"""Those that the tests of tests/cluster run on a real API server."""
+FOLDER = checkout.ROOT / "podrail" / "data" / "profiles"
+NAMES = {path.stem for path in FOLDER.iterdir()}
 
 
 def test_every_shipped_profile_can_be_used() -> None:
     """None of them has a problem."""
     shipped = library.shipped()
     assert (NAMES, ()) == (set(shipped.profiles), shipped.problems)
+
+
+def test_a_profile_says_how_far_it_is_verified() -> None:
+    """Only what a test creates at a real API server says more than that a document was read."""
+    shipped = library.shipped().profiles.values()
+    assert TRIED == {one.name for one in shipped if one.verified is Verified.API}
+    assert {Verified.API, Verified.DOCUMENT} == {one.verified for one in shipped}
+
+
+def test_a_profile_opens_with_what_it_is_for() -> None:
+    """In two to four lines of comment, and one line of description."""
+    for name in NAMES:
+        head = list(takewhile(lambda line: line.startswith("# "), library.text(name).splitlines()))
+        assert len(head) in {1, 2, 3, 4}, name
+        assert "\n" not in library.shipped().profiles[name].description
 
 
 def test_documents_and_texts_say_the_same() -> None:
@@ -71,7 +92,7 @@ def test_a_file_without_exactly_one_good_profile_is_malformed(
 
 def test_neither_a_name_nor_a_file_lists_the_names() -> None:
     """A typo is found at once."""
-    with pytest.raises(MalformedError, match=r"srio: neither .* those are macvlan-rails, sriov-"):
+    with pytest.raises(MalformedError, match=r"srio: neither .* those are ack-erdma, akash-"):
         library.named("srio")
 
 
