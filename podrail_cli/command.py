@@ -166,6 +166,8 @@ def profiles_command(name: str | None, form: str) -> None:
         if name not in known:
             raise InputError(f"no shipped profile {name!r}; there are {', '.join(sorted(known))}")
         click.echo(output.as_json(known[name]) if form == "json" else library.text(name).rstrip())
+        for remark in library.remarks(name):
+            click.echo(f"note: {remark}", err=True)
         return
     if form == "table":
         click.echo(library.table())

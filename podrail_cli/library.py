@@ -5,7 +5,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from podrail import catalog, profiles
+from podrail import catalog, nccl, profiles
 from podrail.errors import MalformedError, Problem
 from podrail.fabric import Profile
 from podrail.profiles import Loaded
@@ -75,6 +75,11 @@ def text(name: str) -> str:
     """A shipped profile as its file has it, comments and all."""
     path = resources.files("podrail") / _PROFILES / f"{name}.yaml"
     return path.read_text(encoding="utf-8")
+
+
+def remarks(name: str) -> tuple[str, ...]:
+    """What an author should know about the settings of a shipped profile, one sentence each."""
+    return nccl.remarks(setting.name for setting in shipped().profiles[name].settings)
 
 
 def table() -> str:

@@ -116,3 +116,10 @@ def test_an_unknown_profile_lists_the_known_ones() -> None:
     result = terminal.run("profiles", "typo")
     assert 2 == result.exit_code
     assert "no shipped profile 'typo'; there are ack-erdma, akash-rails" in result.stderr
+
+
+def test_a_profile_that_sets_what_nccl_keeps_for_debugging_says_so() -> None:
+    """On standard error, so that the YAML stays a file."""
+    result = terminal.run("profiles", "sriov-pool")
+    assert "note: NCCL_IB_QPS_PER_CONNECTION is for debugging" in result.stderr
+    assert "note:" not in result.stdout
