@@ -14,7 +14,7 @@ LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extr
 export PYTHONSAFEPATH := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint bench cluster coverage install lock clean
+.PHONY: help demo test fuzz generate lint bench cluster coverage install lock clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ test: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Run everything: unit, property,
 
 fuzz: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Try every law with twenty times as many examples; takes about an hour
 	PODRAIL_FUZZ=20 $(BIN)/python -m pytest -q -m "not cluster" $(FUZZED) $(ARGS)
+
+generate: $(VENV)/dev.stamp ## Write the files of deploy/ that are made from the code
+	PYTHONPATH=tests/support:. $(BIN)/python -m generated
 
 lint: $(VENV)/dev.stamp ## Check style, types, import contracts, test docstrings, spelling
 	$(BIN)/ruff check

@@ -1,1 +1,1 @@
-"""A program to come: profile status, audit of pods that slipped through, the rail map page."""
+"""The controller: tells in each FabricProfile's status whether it can work. In nobody's way."""

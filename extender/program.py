@@ -1,12 +1,11 @@
 """podrail-extender: answers kube-scheduler until it is told to stop."""
 
-import logging
 import os
 import random
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from extender import app
 from extender.binder import Binder
@@ -21,12 +20,10 @@ from podrail.profiles import Loaded
 from podrail.topology import Topology
 from podrail_io import files, logs, serving
 from podrail_io.environ import SettingsError
-from podrail_io.files import FileError, Placed
+from podrail_io.files import FileError
 from podrail_io.kube import Api, KubeError
 from podrail_io.living import Living
 from podrail_io.reflector import World
-
-_LOG: Final = logging.getLogger(__name__)
 
 
 def main() -> None:
@@ -34,20 +31,13 @@ def main() -> None:
     try:
         settings = Settings.from_environ(os.environ)  # noqa: TID251 - the program reads it
         logs.setup(sys.stderr, settings.log_level)
-        fabrics = Living(settings.profiles, load)
+        shipped = files.package_documents(*profiles.SHIPPED)
+        fabrics = Living(shipped, settings.profiles, profiles.layered)
         shapes = _shapes(settings)
         api = Api.connect(settings.kubeconfig, settings.server)
     except (SettingsError, FileError, KubeError, MalformedError) as error:
         sys.exit(f"podrail-extender: {error}")
-    for problem in fabrics.value.problems:
-        _LOG.warning("profile left out", extra={"problem": str(problem)})
     serving.serve(lambda: _application(settings, fabrics, shapes, api), settings.serving)
-
-
-def load(documents: list[Placed], earlier: Loaded | None) -> Loaded:
-    """The shipped profiles and those of the folder."""
-    shipped = files.package_documents("podrail", "data/profiles")
-    return profiles.load([*shipped, *documents], earlier.profiles if earlier else None)
 
 
 def _shapes(settings: Settings) -> Mapping[str, Topology]:
@@ -59,14 +49,21 @@ def _shapes(settings: Settings) -> Mapping[str, Topology]:
 def _application(
     settings: Settings, fabrics: Living[Loaded], shapes: Mapping[str, Topology], api: Api
 ) -> Any:
-    cluster = Cluster(api, shapes, World(time.monotonic, random.random))
+    world = World(time.monotonic, random.random)
+    cluster = Cluster(api, shapes, world)
     metrics = Metrics(cluster.age, lambda: cluster.synced)
+    fabrics.follow(api, profiles.RESOURCES, profiles.resource, world)
+    fabrics.export(metrics.registry, "profiles")
 
     def now() -> Mapping[str, Profile]:
         return fabrics.value.profiles
 
     def problems() -> Sequence[str]:
-        views = (("nodes", cluster.nodes.synced), ("pods", cluster.pods.synced))
+        views = (
+            ("nodes", cluster.nodes.synced),
+            ("pods", cluster.pods.synced),
+            ("profiles", fabrics.synced),
+        )
         missing = [f"{name} are not synced" for name, synced in views if not synced]
         old = cluster.age() > settings.stale_seconds
         return missing or (["the view of the cluster is too old"] if old else [])

@@ -17,7 +17,8 @@ class Settings:
     """PODRAIL_LISTEN (127.0.0.1:8888: it runs beside kube-scheduler, in the same pod),
     PODRAIL_WORKER_CLASS (hardened), PODRAIL_THREADS (16). One process: two ledgers double-book."""
     profiles: Path | None
-    """PODRAIL_PROFILES: a folder of FabricProfiles beside the shipped ones."""
+    """PODRAIL_PROFILES: a folder of FabricProfiles beside the shipped ones; custom resources take
+    the place of those of the same name."""
     shapes: Path | None
     """PODRAIL_SHAPES: a folder of machine types beside the shipped catalog, in its format."""
     kubeconfig: Path | None

@@ -100,7 +100,8 @@ def read(raw: object, namespace: str) -> Pod:
     _part(spec, "securityContext", "spec")
     for kind in ("volumes", "resourceClaims"):
         for index, entry in enumerate(_list(spec, kind, "spec")):
-            _object(entry, f"spec.{kind}[{index}]")
+            place = f"spec.{kind}[{index}]"
+            _text(_object(entry, place), "name", place)
     return Pod(top, namespace)
 
 

@@ -28,6 +28,8 @@ WATCH_SECONDS: Final = 240
 SILENCE_SECONDS: Final = 75.0
 """A watch without a byte for so long is dead: the API server sends a bookmark each minute."""
 GONE: Final = 410
+_JSON: Final = "application/json"
+_APPLY: Final = "application/apply-patch+yaml"
 _LEAST_SECONDS: Final = 0.001
 _FIRST_SUCCESS: Final = 200
 _PAST_SUCCESS: Final = 300
@@ -137,6 +139,17 @@ class Api:
         """What the API server made of a new object; raises as get does."""
         return self._whole("POST", path, body, timeout)
 
+    def put(self, path: str, body: Mapping[str, Any], timeout: float = 10) -> Document:
+        """The object that replaced the one at a path; as get, and 409 for a stale version."""
+        return self._whole("PUT", path, body, timeout)
+
+    def apply(
+        self, path: str, body: Mapping[str, Any], manager: str, timeout: float = 10
+    ) -> Document:
+        """The object after a server-side apply of these fields by a manager; raises as get."""
+        query = {"fieldManager": manager, "force": "true"}
+        return self._whole("PATCH", _located(path, query), body, timeout)
+
     def pages(self, path: str, timeout: float = PAGE_SECONDS) -> Iterator[Page]:
         """The pages of a list, at most PAGE items each, all of one version.
 
@@ -204,7 +217,10 @@ class Api:
             _, url, headers, _, _ = self._transport.param_serialize(
                 method,
                 target,
-                header_params={"Accept": "application/json", "Content-Type": "application/json"},
+                header_params={
+                    "Accept": _JSON,
+                    "Content-Type": _APPLY if method == "PATCH" else _JSON,
+                },
                 auth_settings=["BearerToken"],
             )
             # The pool itself, not call_api: that one takes no total timeout. urllib3's retries

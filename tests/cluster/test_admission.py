@@ -86,7 +86,7 @@ def test_the_second_round_of_webhooks_changes_nothing(cluster: Cluster, namespac
 @pytest.mark.parametrize(
     ("pod", "words"),
     [
-        (builders.document(fabric="h100"), "no fabric profile 'h100'; there are macvlan"),
+        (builders.document(fabric="h100"), "no fabric profile 'h100'; there are ack-erdma"),
         (
             builders.document(annotations={names.NETWORKS: "a;b"}),
             "metadata.annotations['k8s.v1.cni.cncf.io/networks'][0]",

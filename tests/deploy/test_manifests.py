@@ -193,14 +193,39 @@ def test_nobody_may_more_than_it_needs() -> None:
             (rule["apiGroups"], sorted(rule["resources"]), sorted(rule["verbs"]))
             for rule in role["rules"]
         ]
-        for folder in ("webhook", "extender")
+        for folder in ("webhook", "extender", "controller")
         for name, role in of_kind(f"{folder}/rbac.yaml", "ClusterRole").items()
     }
     read = ["get", "list", "watch"]
+    profiles = (["podrail.dev"], ["fabricprofiles"], read)
     assert {
-        "podrail-webhook": [([""], ["namespaces"], read)],
+        "podrail-webhook": [
+            ([""], ["namespaces"], read),
+            ([""], ["pods"], read),
+            profiles,
+            (["k8s.cni.cncf.io"], ["network-attachment-definitions"], read),
+            (["networking.k8s.io"], ["networkpolicies"], read),
+            (["resource.k8s.io"], ["resourceclaims", "resourceclaimtemplates"], read),
+        ],
         "podrail-extender": [
             ([""], ["nodes", "pods"], read),
+            profiles,
             ([""], ["pods/binding"], ["create"]),
         ],
+        "podrail-controller": [
+            profiles,
+            (["podrail.dev"], ["fabricprofiles/status"], ["patch"]),
+            (["k8s.cni.cncf.io"], ["network-attachment-definitions"], read),
+            ([""], ["nodes"], read),
+        ],
     } == roles
+
+
+def test_the_controller_holds_one_lease_and_no_other() -> None:
+    """Its role in podrail's own namespace, in full."""
+    (role,) = of_kind("controller/rbac.yaml", "Role").values()
+    assert [
+        (None, ["create"]),
+        (["podrail-controller"], ["get", "update"]),
+    ] == [(rule.get("resourceNames"), rule["verbs"]) for rule in role["rules"]]
+    assert [["leases"]] * 2 == [rule["resources"] for rule in role["rules"]]

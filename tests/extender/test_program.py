@@ -52,10 +52,8 @@ def test_without_an_api_server_it_is_not_ready_and_stands_in_nobodys_way(tmp_pat
     bind = {"PodName": "p", "PodNamespace": "n", "PodUID": "u", "Node": "a"}
     with extender(tmp_path) as (child, port):
         status, answer = call(port, "GET", "/readyz")
-        assert (503, ["nodes are not synced", "pods are not synced"]) == (
-            status,
-            answer["problems"],
-        )
+        missing = ["nodes are not synced", "pods are not synced", "profiles are not synced"]
+        assert (503, missing) == (status, answer["problems"])
         assert ["a", "b"] == call(port, "POST", "/filter", arguments)[1]["NodeNames"]
         scores = call(port, "POST", "/prioritize", arguments)[1]
         assert [0, 0] == [one["Score"] for one in scores]

@@ -203,7 +203,7 @@ def test_a_broken_document_never_replaces_a_good_profile() -> None:
     """The earlier profile of that name stays, and the problem is told with its place."""
     good = profiles.load([("a.yaml", builders.profile_document("x"))])
     broken = builders.profile_document("x", mode="wrong")
-    later = profiles.load([("a.yaml", broken), ("b.yaml", [])], good.profiles)
+    later = profiles.load([("a.yaml", broken), ("b.yaml", [])], good)
     assert good.profiles == later.profiles
     assert ["a.yaml: spec.mode", "b.yaml: "] == [problem.path for problem in later.problems][:2]
 

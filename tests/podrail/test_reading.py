@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Any
 
@@ -29,6 +30,8 @@ def read(value: object) -> Any:
         (read("x" * 9), lambda one: one.text("f", "d", limit=8), "d", "a string of 1-8 characters"),
         (read(True), lambda one: one.integer("f", 1, 0, 9), 1, "a whole number from 0 to 9"),
         (read(10), lambda one: one.integer("f", 1, 0, 9), 1, "got 10"),
+        (read("5x"), lambda one: one.quantity("f", re.compile("[0-9]+Mi"), 9), 1, "or a size matching"),
+        (read(10), lambda one: one.quantity("f", re.compile("[0-9]+Mi"), 9), 1, "from 1 to 9"),
         (read(1), lambda one: one.truth("f"), False, "true or false"),
         (read("green"), lambda one: one.choice("f", Colour.RED), Colour.RED, "one of red, blue"),
         (read("x"), lambda one: one.items("f", 2), (), "expected a list"),
@@ -44,7 +47,7 @@ def read(value: object) -> Any:
         (read(5), lambda one: one.part("f").fields, {}, "expected an object, got 5"),
         (read({5: 6}), lambda one: one.part("f").fields, {}, "expected an object"),
     ],
-    ids=["text", "truth as number", "range", "number as truth", "choice", "no list", "long list",
+    ids=["text", "truth as number", "range", "no size", "large quantity", "number as truth", "choice", "no list", "long list",
          "large object", "object of others", "long value", "large number", "long inner list",
          "truth in a list", "large free object", "empty name", "no object", "odd keys"],
 )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import faulty_api
+import kinds_api
 import pytest
 from faulty_api import PATH, Fault, FaultyApi
 from kubernetes.config.incluster_config import InClusterConfigLoader
@@ -44,6 +45,29 @@ def test_post_sends_the_document_as_json(server: FaultyApi, api: Api) -> None:
     body = {"metadata": {"name": "ä"}, "n": 1}
     assert body == api.post(PATH, body)
     assert "application/json" == server.requests[0].headers["Content-Type"]
+
+
+def test_put_replaces_the_version_that_it_names_and_no_other() -> None:
+    """Who comes second gets a 409."""
+    with kinds_api.serving() as served:
+        api = Api.connect(server=served.url)
+        first = served.put("/things/a", {"spec": 1})
+        second = api.put("/things/a", {**first, "spec": 2})
+        assert 2 == served.objects["/things/a"]["spec"]
+        assert first["metadata"]["resourceVersion"] != second["metadata"]["resourceVersion"]
+        with pytest.raises(StatusError) as caught:
+            api.put("/things/a", {**first, "spec": 3})
+    assert 409 == caught.value.status
+
+
+def test_apply_owns_its_fields_as_a_manager() -> None:
+    """A server-side apply, which takes them over from whoever has them."""
+    with kinds_api.serving() as served:
+        served.put("/things/a", {"spec": 1})
+        body = {"metadata": {"name": "a"}, "status": {"x": 1}}
+        found = Api.connect(server=served.url).apply("/things/a/status", body, "me")
+        assert {"x": 1} == found["status"]
+        assert ("PATCH", "/things/a/status?fieldManager=me&force=true", body) == served.writes[0]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ SCRIPTS: Final = {
     "podrail": "podrail_cli.command:main",
     "podrail-certs": "certs.program:main",
     "podrail-extender": "extender.program:main",
+    "podrail-controller": "controller.program:main",
     "podrail-webhook": "webhook.program:main",
 }
 

@@ -20,7 +20,7 @@ PLURALS = {
     "NetworkAttachmentDefinition": "network-attachment-definitions",
 }
 CONNECTIONS = 4
-CLUSTER_SCOPED = {"Namespace", "Node", "ClusterRole", "ClusterRoleBinding", *list(PLURALS)[:4]}
+CLUSTER_SCOPED = {"Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "FabricProfile", *list(PLURALS)[:4]}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,12 @@ class Client:
         warnings = tuple(value for key, value in response.getheaders() if key == "Warning")
         is_json = (response.getheader("Content-Type") or "").startswith("application/json")
         return Answer(response.status, json.loads(raw) if is_json else {}, warnings)
+
+    def text(self, path: str) -> str:
+        """What is not JSON, such as /metrics."""
+        with closing(self._connect()) as connection:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self._token}"})
+            return connection.getresponse().read().decode()
 
     def get(self, path: str, **query: str) -> dict[str, Any]:
         """An object or list that must be there."""

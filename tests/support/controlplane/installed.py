@@ -21,6 +21,15 @@ from controlplane.processes import Child
 ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy"
 SHAPES = ROOT / "podrail_cli" / "data" / "shapes"
+MANIFESTS = (
+    "crds/fabricprofiles.yaml",
+    "webhook/rbac.yaml",
+    "webhook/policy.yaml",
+    "extender/rbac.yaml",
+    "controller/rbac.yaml",
+)
+ROLES = ("podrail-webhook", "podrail-extender", "podrail-controller")
+NAMESPACE = "podrail-system"
 READY_SECONDS = 30
 TOKEN_SECONDS = 30 * 86_400
 
@@ -36,7 +45,7 @@ def documents(path: Path) -> list[dict[str, Any]]:
 
 
 class Installed:
-    """The webhook and the extender of one cluster, each with the rights of its role and no more."""
+    """podrail's programs in one cluster, each with the rights of its role and no more."""
 
     def __init__(self, cluster: Cluster, profiles: Path | None = None) -> None:
         self.cluster = cluster
@@ -47,12 +56,15 @@ class Installed:
             check=True,
             capture_output=True,
         )
-        for name in ("rbac", "policy"):
-            self._apply(DEPLOY / "webhook" / f"{name}.yaml")
-        self._apply(DEPLOY / "extender" / "rbac.yaml")
-        self._accounts = {
-            name: self._account(name) for name in ("podrail-webhook", "podrail-extender")
-        }
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        assert cluster.client.try_create(namespace).status in {201, 409}
+        for name in MANIFESTS:
+            self._apply(DEPLOY / name)
+        # A program that asks before looks again after a minute only.
+        served = "/apis/podrail.dev/v1alpha1/fabricprofiles"
+        eventually(lambda: cluster.client.call("GET", served).status == 200, "profiles are served")
+        self._accounts = {name: self._account(name) for name in ROLES}
+        self._lend("podrail-controller")
 
     def webhook(self, **settings: str) -> Child:
         """Start the webhook; it is ready."""
@@ -68,6 +80,10 @@ class Installed:
     def extender(self, **settings: str) -> Child:
         """Start the extender; it is ready."""
         return self._program("podrail-extender", {"PODRAIL_SHAPES": str(SHAPES), **settings})
+
+    def controller(self, **settings: str) -> Child:
+        """Start the controller; it is ready."""
+        return self._program("podrail-controller", settings)
 
     def _program(self, name: str, settings: Mapping[str, str]) -> Child:
         environ = {
@@ -112,6 +128,20 @@ class Installed:
         path = f"/api/v1/namespaces/default/serviceaccounts/only-{role}/token"
         return self.cluster.kubeconfig_of(
             role, client.call("POST", path, asked).body["status"]["token"]
+        )
+
+    def _lend(self, role: str) -> None:
+        """Give the account of a role what deploy/ gives it in podrail's own namespace."""
+        group = "rbac.authorization.k8s.io"
+        account = {"kind": "ServiceAccount", "namespace": "default", "name": f"only-{role}"}
+        self.cluster.client.create(
+            {
+                "apiVersion": f"{group}/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": f"only-{role}", "namespace": NAMESPACE},
+                "roleRef": {"apiGroup": group, "kind": "Role", "name": role},
+                "subjects": [account],
+            }
         )
 
     def register(self, address: str, *, by_url: bool = True, alive: bool = True) -> None:

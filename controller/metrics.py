@@ -1,0 +1,32 @@
+"""The controller's metrics; no label holds what a user wrote."""
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+
+class Metrics:
+    """The metrics of the process, in a registry of their own."""
+
+    def __init__(self, active: Callable[[], bool], age: Callable[[], float]) -> None:
+        self.registry = CollectorRegistry()
+        self.writes = self._counter("status_writes", "Statuses that were written.")
+        self.errors = self._counter("status_errors", "Statuses the API server did not take.")
+        self.faults = self._counter("faults", "Rounds that ended in an error of ours.")
+        self.profiles = Gauge(
+            "podrail_controller_profiles",
+            "FabricProfiles by what their Ready condition says.",
+            ["ready"],
+            registry=self.registry,
+        )
+        for ready in ("True", "False"):
+            self.profiles.labels(ready)
+        self._gauge("active", "1 while this process holds the lease.", active)
+        self._gauge("cache_age_seconds", "Seconds since the API server was last heard.", age)
+
+    def _counter(self, name: str, told: str) -> Counter:
+        return Counter(f"podrail_controller_{name}_total", told, registry=self.registry)
+
+    def _gauge(self, name: str, told: str, value: Callable[[], float]) -> None:
+        gauge = Gauge(f"podrail_controller_{name}", told, registry=self.registry)
+        gauge.set_function(value)

@@ -1,0 +1,56 @@
+"""What the controller is told at its start, by environment variables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from podrail.nad import Isolation
+from podrail_io import serving
+from podrail_io.environ import Environ
+from podrail_io.serving import Serving
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The controller's settings."""
+
+    serving: Serving
+    """PODRAIL_LISTEN (0.0.0.0:8080): health and metrics, nothing else. PODRAIL_WORKER_CLASS
+    (hardened). One process: it holds the lease."""
+    kubeconfig: Path | None
+    """PODRAIL_KUBECONFIG: how to reach the API server from outside; else the service account."""
+    server: str
+    """PODRAIL_SERVER: the URL of an API server that wants no authentication."""
+    namespace: str
+    """PODRAIL_NAMESPACE (podrail-system): where the Lease podrail-controller is."""
+    identity: str
+    """PODRAIL_IDENTITY: the name in the Lease; empty: the host's name with a random part."""
+    isolation: Isolation
+    """PODRAIL_NAMESPACE_ISOLATION (false) and PODRAIL_GLOBAL_NAMESPACES (default; joined by
+    commas), both as in Multus's own configuration."""
+    log_level: str
+    """PODRAIL_LOG_LEVEL: debug, info, warning or error."""
+
+    @classmethod
+    def from_environ(cls, variables: Mapping[str, str]) -> "Settings":
+        """The settings in the variables.
+
+        Raises:
+            SettingsError: every variable that is wrong.
+        """
+        read = Environ(variables, "PODRAIL_")
+        host, port = read.address("LISTEN", "0.0.0.0:8080")
+        worker = read.choice("WORKER_CLASS", serving.HARDENED, serving.WORKER_CLASSES)
+        enforced = read.choice("NAMESPACE_ISOLATION", "false", ("true", "false")) == "true"
+        shared = read.text("GLOBAL_NAMESPACES", "default").split(",")
+        settings = cls(
+            serving=Serving(host, port, worker_class=worker, threads=4),
+            kubeconfig=read.file("KUBECONFIG"),
+            server=read.text("SERVER"),
+            namespace=read.text("NAMESPACE", "podrail-system"),
+            identity=read.text("IDENTITY"),
+            isolation=Isolation(enforced, frozenset(shared)),
+            log_level=read.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")),
+        )
+        read.done()
+        return settings
