@@ -1,12 +1,13 @@
-"""One client connection while no thread serves it: handshake, silence, an arriving request.
+"""One client connection: handshake, silence, an arriving request, an answer that leaves.
 
 Nothing here blocks, and nothing is judged: a request is sized up only to know when all of it has
-arrived, and gunicorn's parser then reads the same bytes from the start and refuses what it must.
+arrived, and gunicorn's parser then reads the same head from the start and refuses what it must.
 """
 
 import re
 import socket
 import ssl
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
@@ -30,6 +31,8 @@ class Stage(Enum):
     SHAKING = "shaking"
     SILENT = "silent"
     ARRIVING = "arriving"
+    QUEUED = "queued"
+    LEAVING = "leaving"
     LINGERING = "lingering"
 
 
@@ -37,34 +40,47 @@ class HeadTooLongError(Exception):
     """No head ended within HEAD_BYTES."""
 
 
-class Connection:
-    """A connection; sock, client, server and parser bear the names that gunicorn's worker reads."""
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A request that can be handed over."""
 
-    # ThreadWorker.handle would wait for data and shake hands where these say otherwise.
-    initialized: Final = True
-    data_ready: Final = True
-    is_http2: Final = False
+    head: bytes
+    shape: tuple[bytes, bytes]
+    """What stands before and after the digits of its length: the same in most heads of a client."""
+    length: str
+    """Those digits; empty if there are none."""
+    body: bytes
+    whole: bool
+    """Whether all of the body is here: else the rest was left on the socket."""
+
+
+class Connection:
+    """A connection and what is waited for on it."""
 
     def __init__(self, sock: socket.socket, client: Any, server: Any) -> None:
         sock.setblocking(False)
         self.sock = sock
         self.client = client
         self.server = server
-        self.parser: Any = None
         self.stage = Stage.SILENT
         self.deadline = 0.0
-        self.whole = True
-        """Whether all of the request is in memory: else the rest is left on the socket."""
+        self.events = 0
+        """What the poller looks for; 0 while it does not look."""
+        self.judged: Any = None
+        """The last head that was accepted here, for the reader of the next one."""
+        self.keep = True
+        """Whether the connection goes on after the answer that leaves."""
         self._received = bytearray()
+        self._head = 0
         self._needed: int | None = None
-
-    def init(self) -> None:
-        """Nothing: the handshake is over before a thread is given."""
+        self._length: re.Match[bytes] | None = None
+        self._whole = True
+        self._unsent = memoryview(b"")
 
     @property
     def held(self) -> int:
-        """The bytes in memory of a request that has not been handed over."""
-        return len(self._received)
+        """The bytes in memory of requests not handed over and of an answer not taken."""
+        return len(self._received) + len(self._unsent)
 
     def shake(self) -> bool:
         """Go on with the TLS handshake and tell whether it is over; OSError if it failed."""
@@ -104,23 +120,45 @@ class Connection:
             if len(self._received) >= HEAD_BYTES:
                 raise HeadTooLongError
             return
-        head = bytes(self._received[: end + 4])
-        length = _LENGTH.search(head)
-        body = int(length[1]) if length else 0
-        self.whole = body <= BODY_BYTES and not _CHUNKED.search(head)
-        self._needed = len(head) + (body if self.whole else 0)
+        self._head = end + 4
+        head = bytes(self._received[: self._head])
+        self._length = _LENGTH.search(head)
+        body = int(self._length[1]) if self._length else 0
+        self._whole = body <= BODY_BYTES and not _CHUNKED.search(head)
+        self._needed = len(head) + (body if self._whole else 0)
         if len(self._received) < self._needed and _EXPECTS.search(head):
             self.sock.send(_CONTINUE)
 
-    def take(self) -> bytes:
-        """The bytes received; the next request starts afresh."""
-        taken = bytes(self._received)
-        self._received, self._needed = bytearray(), None
+    def take(self) -> Arrival:
+        """The request that add or receive told of; what came after it is the next one's."""
+        needed = self._needed or 0
+        head = bytes(self._received[: self._head])
+        body = bytes(memoryview(self._received)[self._head : needed])
+        start, end = self._length.span(1) if self._length else (len(head), len(head))
+        shape = (head[:start], head[end:])
+        taken = Arrival(head, shape, head[start:end].decode(), body, self._whole)
+        self._received = self._received[needed:] if self._whole else bytearray()
+        self._needed = None
         return taken
+
+    def send(self, content: bytes) -> bool:
+        """Send an answer and tell whether all of it has left; OSError if the peer is gone."""
+        self._unsent = memoryview(content)
+        return self.flush()
+
+    def flush(self) -> bool:
+        """Send more of the answer and tell whether all of it has left; OSError as above."""
+        while self._unsent:
+            try:
+                sent = self.sock.send(self._unsent)
+            except (BlockingIOError, ssl.SSLWantWriteError):
+                return False
+            self._unsent = self._unsent[sent:]
+        return True
 
     def half_close(self) -> None:
         """End our side, below TLS; what the peer still sends is for discard."""
-        self.take()
+        self._received, self._unsent = bytearray(), memoryview(b"")
         self.sock.setblocking(False)
         self.sock.shutdown(socket.SHUT_WR)
 

@@ -10,6 +10,9 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from werkzeug.exceptions import HTTPException, InternalServerError
 
+from podrail_io import prompt
+from podrail_io.prompt import WaitError
+
 _LOG: Final = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -28,6 +31,7 @@ def application(
     app.config["PROPAGATE_EXCEPTIONS"] = False
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _our_error)
+    app.register_error_handler(WaitError, _postpone)
     app.before_request(_check_post)
     app.add_url_rule("/healthz", "healthz", lambda: answer({"status": "ok"}))
     app.add_url_rule("/readyz", "readyz", lambda: _readiness(problems()))
@@ -83,6 +87,12 @@ def _http_error(error: HTTPException) -> Response:
     # What belongs to the status: Allow, Location.
     refusal.headers.extend((name, value) for name, value in error.get_headers() if name in _KEPT)
     return refusal
+
+
+def _postpone(_error: WaitError) -> Response:
+    """Nothing anybody reads: the server asks again, in a thread."""
+    request.environ[prompt.POSTPONED] = True
+    return refuse(503, WaitError.__name__)
 
 
 def _our_error(error: Exception) -> Response:

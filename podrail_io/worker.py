@@ -1,28 +1,29 @@
-"""A gthread worker that no peer can hold (gunicorn 27.0.1, whose internals it leans on).
+"""A gunicorn worker that no peer can hold, and that answers small calls without a thread.
 
-The stock worker reads a connection in a pool thread from its first byte on, without a timeout.
+The stock gthread reads a connection in a pool thread from its first byte on, without a timeout.
 Go's client finishes TLS handshakes of spare connections and leaves them silent, so an ordinary
-burst of kube-apiserver takes every thread for good. Here the poller shakes hands, waits and
-receives; a thread is given only to a request that has arrived, and it writes against a deadline.
+burst of kube-apiserver takes every thread for good. Here the main loop shakes hands, waits,
+receives and sends, never blocking; what has arrived is answered in its turn, on the loop where the
+application has declared that its path only computes, else in a thread (gunicorn 27.0.1).
 """
 
 import contextlib
-import json
 import math
 import selectors
 import socket
-import ssl
 import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from gunicorn import http
-from gunicorn.http import errors
 from gunicorn.sock import ssl_context
 from gunicorn.workers.gthread import ThreadWorker
 
+from podrail_io import exchange, prompt
 from podrail_io.connection import Connection, HeadTooLongError, Stage
+from podrail_io.exchange import Answer, Call, Exchange, RefusedError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -30,27 +31,19 @@ if TYPE_CHECKING:
 HANDSHAKE_SECONDS: Final = 8.0
 """From accepting to the end of the handshake; Go's client gives up after 10 s."""
 REQUEST_SECONDS: Final = 8.0
-"""From a request's first byte to its last, and again from there to the end of its answer."""
+"""From a request's first byte to its last, from there to its answer, and for that to leave."""
 LINGER_SECONDS: Final = 2.0
 """How long a closed connection is drained, so that the peer reads the answer before a reset."""
+ACCEPTS: Final = 8
+"""How many connections are taken before those that there are have their turn."""
 SWEEP_SECONDS: Final = 0.25
 """How often deadlines are looked at."""
-MOST_QUEUED: Final = 200
-"""Requests that may wait for a thread; further ones are answered 429, which client-go retries."""
+MOST_QUEUED: Final = 600
+"""Requests that may wait for their turn: as many as one kube-apiserver has in flight by default
+(400 and 200 that write, 1.36). Further ones are answered 429, which client-go retries after 1 s."""
 MOST_BUFFERED: Final = 64 * 1024 * 1024
-"""Bytes of requests that have not arrived whole, together; beyond it the largest is cut."""
-
-# Which refusals of gunicorn's parser are not a plain 400.
-_STATUSES: Final = (
-    (errors.InvalidResponseHeader, HTTPStatus.INTERNAL_SERVER_ERROR),
-    (errors.InvalidResponseHeaderName, HTTPStatus.INTERNAL_SERVER_ERROR),
-    (errors.LimitRequestLine, HTTPStatus.REQUEST_URI_TOO_LONG),
-    (errors.LimitRequestHeaders, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE),
-    (errors.UnsupportedTransferCoding, HTTPStatus.NOT_IMPLEMENTED),
-    (errors.ExpectationFailed, HTTPStatus.EXPECTATION_FAILED),
-    (errors.ParseException, HTTPStatus.BAD_REQUEST),
-    (ssl.SSLError, HTTPStatus.BAD_REQUEST),
-)
+"""Bytes of requests that have not arrived whole and of answers not taken, together; as many again
+of requests in threads. Beyond the one the largest is refused, beyond the other the newest."""
 
 
 class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
@@ -58,31 +51,62 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._exchange: Exchange
         self._polled: dict[Connection, None] = {}
-        self._busy: dict[Connection, float] = {}
+        self._queued: deque[Connection] = deque()
+        self._busy: dict[Connection, None] = {}
         self._inside = 0
+        self._carried = 0
+        # One at a time: a document takes a dozen times its bytes in memory while it is read.
+        self._large = ThreadPoolExecutor(1)
         self._next_sweep = 0.0
         self._last_deadline = math.inf
 
+    def run(self) -> None:
+        """Serve the application, which is loaded by now."""
+        self._exchange = Exchange(self.wsgi, self.cfg, self._prompt_paths())
+        super().run()
+
+    def _prompt_paths(self) -> frozenset[str]:
+        return prompt.paths_of(self.wsgi)
+
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """Rounds of the main loop, until gunicorn's own loop has something else to look at."""
+        serving, now = self.alive, time.monotonic()
+        end = now + min(timeout, SWEEP_SECONDS if self._polled or self._busy else timeout)
+        while True:
+            super().wait_for_and_dispatch_events(0 if self._queued else max(end - now, 0))
+            if self._queued:
+                # One, then a look at the others: no handshake waits for the whole queue.
+                self._serve(self._queued.popleft())
+            now = time.monotonic()
+            full = self.nr_conns >= self.worker_connections
+            if now >= end or full or self.alive != serving or not (serving or self.nr_conns):
+                return
+
     def accept(self, listener: socket.socket) -> None:
-        """Take a connection and wait for it to speak."""
-        try:
-            sock, client = listener.accept()
-        except OSError:
-            # Gone before it was accepted, or no descriptor is free until another connection ends.
-            return
+        """Take connections and wait for them to speak."""
+        for _ in range(ACCEPTS):
+            try:
+                sock, client = listener.accept()
+            except OSError:
+                # None is left, or no descriptor is free until another connection ends.
+                return
+            self._welcome(sock, client, listener.getsockname())
+
+    def _welcome(self, sock: socket.socket, client: Any, server: Any) -> None:
         try:
             sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.cfg.is_ssl:
                 sock = ssl_context(self.cfg).wrap_socket(
                     sock, server_side=True, do_handshake_on_connect=False
                 )
-            connection = Connection(sock, client, listener.getsockname())
         except OSError:
             sock.close()
             return
+        connection = Connection(sock, client, server)
         self.nr_conns += 1
-        connection.parser = http.get_parser(self.cfg, sock, client)
         if self.cfg.is_ssl:
             self._park(connection, Stage.SHAKING, HANDSHAKE_SECONDS)
         else:
@@ -99,10 +123,14 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
     def _park(self, connection: Connection, stage: Stage, seconds: float) -> None:
         connection.stage = stage
         connection.deadline = min(time.monotonic() + seconds, self._last_deadline)
+        events = selectors.EVENT_WRITE if stage is Stage.LEAVING else selectors.EVENT_READ
+        ready = partial(self._ready, connection)
         if connection not in self._polled:
             self._polled[connection] = None
-            ready = partial(self._ready, connection)
-            self.poller.register(connection.sock, selectors.EVENT_READ, ready)
+            self.poller.register(connection.sock, events, ready)
+        elif connection.events != events:
+            self.poller.modify(connection.sock, events, ready)
+        connection.events = events
 
     def _unpark(self, connection: Connection) -> None:
         self._polled.pop(connection, None)
@@ -111,79 +139,131 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
 
     def _drop(self, connection: Connection) -> None:
         self._unpark(connection)
+        self._busy.pop(connection, None)
         connection.sock.close()
         self.nr_conns -= 1
 
     def _ready(self, connection: Connection, _socket: object) -> None:
-        """Go on with a connection that has something to read."""
+        """Go on with a connection that has something to read, or room for what it is to read."""
         if connection not in self._polled:
             # Dropped by another connection's turn in the same round of events.
             return
         try:
-            if connection.stage is Stage.SHAKING:
-                if connection.shake():
-                    self._park(connection, Stage.SILENT, self.cfg.keepalive)
-            elif connection.stage is Stage.LINGERING:
-                connection.discard()
-            else:
-                self._arrive(connection, whole=connection.receive())
+            self._go_on(connection)
         except HeadTooLongError:
             self._refuse(connection, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
         except (OSError, EOFError):
             self._drop(connection)
 
+    def _go_on(self, connection: Connection) -> None:
+        match connection.stage:
+            case Stage.SHAKING:
+                if connection.shake():
+                    self._park(connection, Stage.SILENT, self.cfg.keepalive)
+            case Stage.SILENT | Stage.ARRIVING:
+                self._arrive(connection, whole=connection.receive())
+            case Stage.LEAVING:
+                if connection.flush():
+                    self._left(connection)
+            case Stage.LINGERING:
+                connection.discard()
+            case Stage.QUEUED:
+                # Its next request, or its end, is read after its answer.
+                pass
+
     def _arrive(self, connection: Connection, *, whole: bool) -> None:
-        """Hand a whole request to the pool; wait on for the rest of another."""
-        if whole and self._inside >= self.cfg.threads + MOST_QUEUED:
+        """Queue a whole request; wait on for the rest of another."""
+        if whole and self._is_overloaded(connection):
             self._refuse(connection, HTTPStatus.TOO_MANY_REQUESTS)
         elif whole:
-            self._unpark(connection)
-            connection.parser.unreader.unread(connection.take())
-            self._inside += 1
-            self.enqueue_req(connection)
+            self._park(connection, Stage.QUEUED, REQUEST_SECONDS)
+            self._queued.append(connection)
         elif connection.held:
             if connection.stage is Stage.SILENT:
                 self._park(connection, Stage.ARRIVING, REQUEST_SECONDS)
             self._bound_memory()
 
+    def _is_overloaded(self, connection: Connection) -> bool:
+        waiting = len(self._queued) + max(self._inside - self.cfg.threads, 0)
+        return waiting >= MOST_QUEUED or self._carried + connection.held > MOST_BUFFERED
+
     def _bound_memory(self) -> None:
-        if sum(one.held for one in self._polled) > MOST_BUFFERED:
-            self._drop(max(self._polled, key=lambda one: one.held))
-
-    def handle(self, conn: Connection) -> object:
-        """Answer a request in a pool thread, on the clock."""
-        self._busy[conn] = time.monotonic() + REQUEST_SECONDS
-        try:
-            return super().handle(conn)
-        finally:
-            self._busy.pop(conn, None)
-
-    def handle_request(self, req: Any, conn: Connection) -> object:
-        """Answer; a body that was not waited for is never drained, so its connection ends."""
-        # A body that is waited for was asked for when its head arrived.
-        req._expected_100_continue = False  # noqa: SLF001 - gunicorn would ask once more
-        if not conn.whole:
-            req.force_close()
-        return super().handle_request(req, conn)
-
-    def finish_request(self, conn: Connection, fs: "Future[object]") -> None:
-        """On the main loop again: wait for the next request, or close."""
-        self._inside -= 1
-        if fs.cancelled() or fs.exception() is not None or not fs.result():
-            self._linger(conn)
+        if sum(one.held for one in self._polled) <= MOST_BUFFERED:
             return
-        conn.sock.setblocking(False)
-        ahead = conn.parser.unreader.take_buffered()
-        self._park(conn, Stage.SILENT, self.cfg.keepalive)
+        largest = max(self._polled, key=lambda one: one.held)
+        if largest.stage is Stage.LEAVING:
+            self._drop(largest)
+        else:
+            self._refuse(largest, HTTPStatus.TOO_MANY_REQUESTS)
+
+    def _serve(self, connection: Connection) -> None:
+        """Answer the request whose turn it is, or have a thread do it."""
+        if connection not in self._polled:
+            # Cut while it waited.
+            return
         try:
-            self._arrive(conn, whole=conn.add(ahead))
+            call = self._exchange.read(
+                connection.take(), connection.client, connection.server, connection.judged
+            )
+        except RefusedError as error:
+            peer = connection.client and connection.client[0]
+            self.log.warning("request refused", extra={"peer": peer, "problem": str(error)})
+            self._refuse(connection, error.status)
+            return
+        connection.judged = exchange.remembered(call)
+        answer = None
+        if self._exchange.is_prompt(call):
+            answer = self._exchange.answer_promptly(call, last=not self.alive)
+        if answer is None:
+            self._hand_over(connection, call)
+        else:
+            self._send(connection, answer)
+
+    def _hand_over(self, connection: Connection, call: Call) -> None:
+        """Have the call answered in a thread, which touches no socket."""
+        self._unpark(connection)
+        self._busy[connection] = None
+        connection.deadline = time.monotonic() + REQUEST_SECONDS
+        self._inside += 1
+        self._carried += len(call.body)
+        pool = self._large if exchange.is_large(call) else self.tpool
+        asked = pool.submit(self._exchange.answer, call, last=not self.alive)
+        asked.add_done_callback(
+            lambda done: self.method_queue.defer(self._finish, connection, call, done)
+        )
+
+    def _finish(self, connection: Connection, call: Call, done: "Future[Answer]") -> None:
+        """On the main loop again: send the answer, if its connection has not been cut meanwhile."""
+        self._inside -= 1
+        self._carried -= len(call.body)
+        if connection in self._busy:
+            del self._busy[connection]
+            self._send(connection, done.result())
+
+    def _send(self, connection: Connection, answer: Answer) -> None:
+        connection.keep = answer.keep
+        try:
+            if connection.send(answer.content):
+                self._left(connection)
+            else:
+                self._park(connection, Stage.LEAVING, REQUEST_SECONDS)
+                self._bound_memory()
         except (HeadTooLongError, OSError):
-            self._drop(conn)
+            self._drop(connection)
+
+    def _left(self, connection: Connection) -> None:
+        """After an answer: wait for the next request, which may be here already, or close."""
+        if not connection.keep:
+            self._linger(connection)
+            return
+        self._park(connection, Stage.SILENT, self.cfg.keepalive)
+        if connection.held:
+            self._arrive(connection, whole=connection.add(b""))
 
     def _refuse(self, connection: Connection, status: HTTPStatus) -> None:
         # Not waited for: a peer whose window is full does without the reason.
         with contextlib.suppress(OSError):
-            connection.sock.send(refusal(status))
+            connection.sock.send(exchange.refusal(status))
         self._linger(connection)
 
     def _linger(self, connection: Connection) -> None:
@@ -194,18 +274,14 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
             self._drop(connection)
 
     def murder_pending(self) -> None:
-        """Cut what is overdue; the main loop calls this after every round, each second at least."""
+        """Cut what is overdue; the main loop calls this each second at least."""
         now = time.monotonic()
         if now < self._next_sweep:
             return
         self._next_sweep = now + SWEEP_SECONDS
-        for connection in [one for one in self._polled if one.deadline <= now]:
-            self._drop(connection)
-        for connection, deadline in self._busy.copy().items():
-            if deadline <= now:
-                # Below TLS, and only a shutdown: the thread wakes up and finds the peer gone.
-                with contextlib.suppress(OSError):
-                    socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+        for connection in [*self._polled, *self._busy]:
+            if connection.deadline <= now:
+                self._drop(connection)
 
     def _cap_keepalive(self, deadline: float) -> None:
         """At the stop nothing that waits for a peer outlives this deadline."""
@@ -213,31 +289,9 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
         for connection in self._polled:
             connection.deadline = min(connection.deadline, deadline)
 
-    def wait_for_and_dispatch_events(self, timeout: float) -> None:
-        """One round of the main loop; a stopping worker looks at its deadlines more often."""
-        stopping = self._last_deadline < math.inf
-        super().wait_for_and_dispatch_events(min(timeout, SWEEP_SECONDS) if stopping else timeout)
 
-    def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
-        """Answer what gunicorn could not parse, or what the application raised, in JSON."""
-        matches = (status for kind, status in _STATUSES if isinstance(exc, kind))
-        status = next(matches, HTTPStatus.INTERNAL_SERVER_ERROR)
-        if status is HTTPStatus.INTERNAL_SERVER_ERROR:
-            uri = getattr(req, "uri", "unread")
-            self.log.error("request failed", exc_info=exc, extra={"uri": uri})
-        else:
-            kind = type(exc).__name__
-            self.log.warning("request refused", extra={"peer": addr and addr[0], "problem": kind})
-        with contextlib.suppress(OSError):
-            client.sendall(refusal(status))
+class ThreadsWorker(HardenedWorker):
+    """The same with every request in a thread, for a handler that turns out to hold the loop."""
 
-
-def refusal(status: HTTPStatus) -> bytes:
-    """An answer that ends its connection; one for overload asks for another try after a second."""
-    body = json.dumps({"error": status.phrase}).encode()
-    retry = "Retry-After: 1\r\n" if status is HTTPStatus.TOO_MANY_REQUESTS else ""
-    head = (
-        f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\n{retry}"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
+    def _prompt_paths(self) -> frozenset[str]:
+        return frozenset()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from podrail import profiles
 from podrail.admission import Directory
 from podrail.vicinity import Vicinity
-from podrail_io import files
+from podrail_io import files, prompt
 from podrail_io.kube import Api
 from podrail_io.living import Living
 from podrail_io.reflector import Reflector, World
@@ -87,7 +87,10 @@ class State:
     def _namespace_labels(self, name: str) -> Mapping[str, str] | None:
         if self.namespaces is None:
             return {}
-        found = self.namespaces.get(name) or self.namespaces.wait_for(name, WAIT_SECONDS)
+        found = self.namespaces.get(name)
+        if found is None:
+            prompt.about_to_wait()
+            found = self.namespaces.wait_for(name, WAIT_SECONDS)
         return None if found is None else found.labels
 
     def _vicinity(self, namespace: str, labels: Mapping[str, str]) -> Vicinity:

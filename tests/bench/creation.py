@@ -24,6 +24,7 @@ REQUESTS: Final = {1: 80, 8: 240}
 """By requests in flight."""
 THREADS: Final = 64
 WEBHOOKS: Final = ("none", "allow", "podrail")
+INJECTING: Final = frozenset({"podrail", "storm"})
 
 
 def measure(
@@ -37,11 +38,11 @@ def measure(
     webhook = started.webhook({"PODRAIL_KUBECONFIG": str(cluster.kubeconfig)})
     urls["podrail"] = f"https://{webhook.address()}/mutate"
     for name in WEBHOOKS:
-        _prepare(cluster, name, urls.get(name), started.ca.read_bytes())
+        prepare(cluster, name, urls.get(name), started.ca.read_bytes())
     bodies = started.body("pod", payloads.creation(payloads.SMALL))
     targets = {name: _target(cluster, name, bodies) for name in WEBHOOKS}
     for name in WEBHOOKS:
-        eventually(partial(_works, cluster, name), f"pods are created in bench-{name}")
+        eventually(partial(works, cluster, name), f"pods are created in {space(name)}")
     cases = []
     for connections, requests in REQUESTS.items():
         made = client.compare(targets, connections, effort.requests(requests), effort.rounds)
@@ -56,33 +57,40 @@ def _unbind_policies(cluster: Cluster) -> None:
             cluster.client.delete(f"{root}/{one['metadata']['name']}")
 
 
-def _prepare(cluster: Cluster, name: str, url: str | None, authority: bytes) -> None:
+def space(name: str) -> str:
+    """The namespace of a webhook."""
+    return f"bench-{name}"
+
+
+def prepare(cluster: Cluster, name: str, url: str | None, authority: bytes) -> None:
     """A namespace, and its webhook if it has one: deploy's entry but for where and whom."""
-    space = f"bench-{name}"
-    cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
+    cluster.client.create(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space(name)}}
+    )
     if url is None:
         return
     (registration,) = documents(DEPLOY / "webhook" / "registration.yaml")
     entry = registration["webhooks"][0]
     entry["clientConfig"] = {"url": url, "caBundle": base64.b64encode(authority).decode()}
-    entry["namespaceSelector"] = {"matchLabels": {"kubernetes.io/metadata.name": space}}
+    entry["namespaceSelector"] = {"matchLabels": {"kubernetes.io/metadata.name": space(name)}}
     # A pod that passed by an unreachable webhook would look like a fast one.
     entry["failurePolicy"] = "Fail"
-    registration["metadata"]["name"] = space
+    entry["name"] = f"{name}.podrail.dev"
+    registration["metadata"]["name"] = space(name)
     registration["webhooks"] = [entry]
     cluster.client.create(registration)
 
 
-def _works(cluster: Cluster, name: str) -> bool:
+def works(cluster: Cluster, name: str) -> bool:
     """True once a pod of the namespace is created as the measure means it to be."""
     pod = payloads.written(payloads.SMALL)
-    answer = cluster.client.try_create(pod, f"bench-{name}", dryRun="All")
+    answer = cluster.client.try_create(pod, space(name), dryRun="All")
     annotations: Mapping[str, str] = answer.body.get("metadata", {}).get("annotations", {})
-    return answer.status == 201 and (names.INJECTED in annotations) == (name == "podrail")
+    return answer.status == 201 and (names.INJECTED in annotations) == (name in INJECTING)
 
 
 def _target(cluster: Cluster, name: str, bodies: Any) -> Target:
-    root = f"https://127.0.0.1:{cluster.port}/api/v1/namespaces/bench-{name}/pods"
+    root = f"https://127.0.0.1:{cluster.port}/api/v1/namespaces/{space(name)}/pods"
     authority = cluster.folder / "certs" / "apiserver.crt"
     return Target(f"{root}?dryRun=All", bodies, authority, TOKEN)
 

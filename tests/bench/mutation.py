@@ -1,4 +1,7 @@
-"""The webhook beside a handler that does nothing, on the same server, by pod and connections."""
+"""The webhook beside a handler that does nothing, on the same server, by pod and connections.
+
+Peak memory is cumulative: that of a case counts everything asked before it.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,22 @@ from payloads import Size
 
 GOAL: Final = 1.2
 """The webhook's p50 over the null handler's, at most."""
-CONNECTIONS: Final = (1, 8, 32)
+P50_GOAL_MS: Final = 0.6
+"""The webhook's p50 for the small pod at one connection, at most."""
 THREADS: Final = 64
 """The webhook's own default."""
-_REQUESTS: Final = 300
+WIDE: Final = Size("64 containers", variables=29, sidecars=63, annotation=200)
+HUGE: Final = Size("3 MiB", variables=9_000, sidecars=2, annotation=9500)
+"""As much as kube-apiserver takes; the most that a webhook is ever asked about."""
+_MANY: Final = (1, 8, 64)
+# By pod: the usual requests of a block, and how many are in flight. Of 3 MiB one is answered at a
+# time and some twenty may be under way, so that 64 would measure refusals (podrail_io.worker).
+_CASES: Final = {
+    payloads.SMALL: (300, _MANY),
+    payloads.LARGE: (150, _MANY),
+    WIDE: (64, _MANY),
+    HUGE: (16, (1, 8)),
+}
 
 
 def measure(folder: Path, client: Client, effort: Effort) -> dict[str, Any]:
@@ -30,7 +45,7 @@ def measure(folder: Path, client: Client, effort: Effort) -> dict[str, Any]:
         webhook = started.webhook()
         null = started.stand_in("null", THREADS, tls=True)
         url, base = f"https://{webhook.address()}/mutate", f"https://{null.address()}/"
-        for size in (payloads.SMALL, payloads.LARGE):
+        for size, (usual, in_flight) in _CASES.items():
             review = payloads.review(size)
             injects(webhook.address(), started.ca, review)
             bodies = started.body(size.name.replace(" ", ""), review)
@@ -38,12 +53,13 @@ def measure(folder: Path, client: Client, effort: Effort) -> dict[str, Any]:
                 "webhook": Target(url, bodies, started.ca),
                 "null": Target(base, bodies, started.ca),
             }
-            for connections in CONNECTIONS:
-                requests = effort.requests(_REQUESTS)
+            for connections in in_flight:
+                requests = max(effort.requests(usual), connections)
                 meter = programs.Meter({"webhook": webhook, "null": null})
                 made = client.compare(targets, connections, requests, effort.rounds)
                 case = _case(size, len(review), connections, made)
-                cases.append({**case, "cpu_ms_per_request": meter.per_request(made)})
+                used = {"cpu_ms_per_request": meter.per_request(made)}
+                cases.append({**case, **used, "memory": programs.memory(webhook)})
         return {"cases": cases, "memory": programs.memory(webhook)}
 
 
@@ -65,12 +81,15 @@ def injects(address: str, ca: Path, review: bytes) -> None:
 
 def _case(size: Size, length: int, connections: int, made: Comparison) -> dict[str, Any]:
     ratio = made.ratio("webhook", "null")
+    goals = {"goal": GOAL, "met": ratio["median"] <= GOAL}
+    if size is payloads.SMALL and connections == 1:
+        p50 = made.figures("webhook")["p50_ms"]
+        goals |= {"p50_goal_ms": P50_GOAL_MS, "p50_met": p50 <= P50_GOAL_MS}
     return {
         "pod": size.name,
         "bytes": length,
         "in_flight": connections,
         **made.all(),
         "p50_over_null": ratio,
-        "goal": GOAL,
-        "met": ratio["median"] <= GOAL,
+        **goals,
     }

@@ -85,11 +85,13 @@ def running(folder: Path) -> Iterator[Programs]:
 
 
 def memory(child: Child) -> dict[str, Any]:
-    """MiB held by a program and its workers: resident of each, and the proportional share of all."""
-    found = [_rollup(pid) for pid in _family(child.process.pid)]
+    """MiB held by a program and its workers: resident of each, now and at its most; shares of all."""
+    family = _family(child.process.pid)
+    found = [_rollup(pid) for pid in family]
     return {
         "processes": len(found),
         "rss_mib": [round(one["Rss"] / 1024, 1) for one in found],
+        "peak_rss_mib": [round(_peak(pid) / 1024, 1) for pid in family],
         "pss_mib": round(sum(one["Pss"] for one in found) / 1024, 1),
     }
 
@@ -130,3 +132,9 @@ def _family(pid: int) -> list[int]:
 def _rollup(pid: int) -> dict[str, int]:
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
     return {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
+
+
+def _peak(pid: int) -> int:
+    """The most KiB a process has held."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))

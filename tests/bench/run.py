@@ -21,6 +21,7 @@ import creation
 import mutation
 import programs
 import ranking
+import storm
 from blocks import Client, Effort
 from controlplane import binaries
 from controlplane.installed import Installed
@@ -32,7 +33,7 @@ FORMAT: Final = 1
 def main() -> int:
     """Measure and print; the exit status."""
     parser = argparse.ArgumentParser(description="Measure podrail beside stand-ins.")
-    parser.add_argument("--quick", action="store_true", help="a short run: under 90 s")
+    parser.add_argument("--quick", action="store_true", help="a short run: about two minutes")
     parser.add_argument("--out", type=Path, help="write the JSON to this file too")
     told = parser.parse_args()
     began = time.monotonic()
@@ -55,16 +56,19 @@ def main() -> int:
 
 def measured(folder: Path, client: Client, effort: Effort) -> dict[str, Any]:
     """All figures. The webhook comes first, while no control plane shares the cores."""
-    tell("1/4 the webhook beside a null handler")
+    tell("1/5 the webhook beside a null handler")
     found = {"webhook": mutation.measure(folder / "mutation", client, effort)}
-    tell(f"2/4 starting a control plane of Kubernetes {binaries.VERSION}")
+    tell(f"2/5 starting a control plane of Kubernetes {binaries.VERSION}")
     with Cluster() as cluster, programs.running(folder / "cluster") as started:
         installed = Installed(cluster)
-        tell("2/4 pod creation without a webhook, with an allow-only one, with podrail's")
+        tell("2/5 pod creation without a webhook, with an allow-only one, with podrail's")
         found["pod_creation"] = creation.measure(installed, started, client, effort)
-        tell(f"3/4 creating {ranking.NODES} nodes")
+        pods = storm.PODS if effort is blocks.FULL else storm.FEW
+        tell(f"3/5 {pods} pods at once")
+        found["storm"] = storm.measure(installed, started, client, pods)
+        tell(f"4/5 creating {ranking.NODES} nodes")
         ranking.fill(cluster, started, client)
-        tell("4/4 filter and prioritize beside a null handler")
+        tell("5/5 filter and prioritize beside a null handler")
         found["extender"] = ranking.measure(installed, started, client, effort)
     return found
 

@@ -1,4 +1,4 @@
-"""Handlers to compare podrail with, on the server that its programs run on.
+"""Handlers to compare podrail with, on the server that its programs run on, and as prompt.
 
 Run as a script this file serves one of HANDLERS as the JSON in its first argument says.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final
 from controlplane.processes import Child
 from flask import Flask, Response, request
 
-from podrail_io import logs, serving
+from podrail_io import logs, prompt, serving
 
 _ANSWER: Final = b'{"nothing":"was decided"}'
 
@@ -38,6 +38,7 @@ def start(handler: str, log: Path, threads: int, pair: Pair | None = None) -> Ch
 def null() -> Flask:
     """POST / reads the body and answers a constant, as little as Flask can do."""
     app = Flask("null", static_folder=None)
+    prompt.declare(app, "/")
 
     @app.post("/")
     def _null() -> Response:
@@ -50,6 +51,7 @@ def null() -> Flask:
 def allow() -> Flask:
     """POST / lets every pod through: the least that a webhook can do."""
     app = Flask("allow", static_folder=None)
+    prompt.declare(app, "/")
 
     @app.post("/")
     def _allow() -> Response:

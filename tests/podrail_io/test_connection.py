@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from podrail_io.connection import BODY_BYTES, HEAD_BYTES, Connection, HeadTooLongError
+from podrail_io.connection import BODY_BYTES, HEAD_BYTES, Arrival, Connection, HeadTooLongError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,17 +47,18 @@ def test_a_request_is_handed_over_when_it_is_there(
     assert ready == connection.receive()
 
 
-def test_the_bytes_handed_over_are_the_bytes_received(
-    peers: tuple[Connection, socket.socket],
-) -> None:
-    """Nothing is lost or changed on the way to the parser, and the next request starts afresh."""
+def test_a_request_is_handed_over_as_it_came(peers: tuple[Connection, socket.socket]) -> None:
+    """Nothing is lost or changed, and what came after it is kept for the next request."""
     connection, theirs = peers
-    parts = [b"POST / HTTP/1.1\r\nContent-", b"Length: 3\r", b"\n\r\na", b"bcGET"]
-    for part in parts:
+    for part in (b"POST / HTTP/1.1\r\nContent-", b"Length: 3\r", b"\n\r\na", b"bcGET / HT"):
         theirs.sendall(part)
         connection.receive()
-    assert b"".join(parts) == connection.take()
-    assert (0, False) == (connection.held, connection.add(b"GET / HTTP/1.1\r\n"))
+    before, after = b"POST / HTTP/1.1\r\nContent-Length: ", b"\r\n\r\n"
+    expected = Arrival(before + b"3" + after, (before, after), "3", b"abc", whole=True)
+    assert expected == connection.take()
+    assert connection.add(b"TP/1.1\r\n\r\n")
+    assert connection.take().head == b"GET / HTTP/1.1\r\n\r\n"
+    assert connection.held == 0
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,33 @@ def test_a_body_left_on_the_socket_is_known(
     """Whoever answers must know whether unread bytes stand between this request and the next."""
     connection, _ = peers
     connection.add(b"POST / HTTP/1.1\r\n" + content + b"\r\n\r\n")
-    assert whole == connection.whole
+    assert whole == connection.take().whole
+
+
+def test_heads_without_a_length_have_no_shape_of_one_with(
+    peers: tuple[Connection, socket.socket],
+) -> None:
+    """A length that is empty or no number never looks like one that was accepted."""
+
+    def shape(length: bytes) -> tuple[bytes, bytes]:
+        connection = Connection(peers[0].sock, None, None)
+        connection.add(b"POST / HTTP/1.1\r\nContent-Length: " + length + b"\r\n\r\n")
+        return connection.take().shape
+
+    assert shape(b"12") == shape(b"7")
+    assert 3 == len({shape(b"12"), shape(b""), shape(b"\0")})
+
+
+def test_an_answer_leaves_as_the_peer_takes_it(peers: tuple[Connection, socket.socket]) -> None:
+    """What the peer does not read stays ours, counted as held, until it does."""
+    connection, theirs = peers
+    content = b"x" * 5_000_000
+    assert not connection.send(content)
+    assert 0 < connection.held < len(content)
+    received = len(theirs.recv(65536))
+    while not connection.flush():
+        received += len(theirs.recv(65536))
+    assert (0, True) == (connection.held, received < len(content))
 
 
 def test_an_endless_head_is_refused(peers: tuple[Connection, socket.socket]) -> None:

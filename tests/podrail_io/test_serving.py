@@ -25,7 +25,7 @@ def _beats(server: Served) -> dict[str, Any]:
     return dict(json.loads(body))
 
 
-@pytest.mark.parametrize("worker_class", [serving.HARDENED, "gthread"])
+@pytest.mark.parametrize("worker_class", [*serving.WORKER_CLASSES, "gthread"])
 def test_the_application_is_made_after_the_fork(tmp_path: Path, worker_class: str) -> None:
     """Each worker makes the application itself, so the threads it starts go on in that worker."""
     with served.served(tmp_path, "beating", workers=2, worker_class=worker_class) as server:

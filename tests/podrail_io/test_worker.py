@@ -1,21 +1,22 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import resource
 import select
 import socket
 import ssl
 import struct
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from http import HTTPStatus
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 import served
 import siege
 
-from podrail_io import worker
+from podrail_io import exchange, serving, worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from siege import Siege
 
 CUT_SECONDS = 10.0
+HOG_BYTES = 7_000_000
+
+
+worker_classes = pytest.mark.parametrize("worker_class", serving.WORKER_CLASSES)
 
 
 @pytest.fixture(scope="module")
@@ -31,45 +36,68 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> served.Authority:
     return served.authority(tmp_path_factory.mktemp("ca"))
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[served.Served]:
+@pytest.fixture(scope="module", params=serving.WORKER_CLASSES)
+def plain(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[served.Served]:
     """One thread and no TLS, for what one connection alone can do."""
-    with served.served(tmp_path_factory.mktemp("plain"), threads=1) as server:
+    folder = tmp_path_factory.mktemp("plain")
+    with served.served(folder, threads=1, worker_class=request.param) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
-def beside_a_hog(plain: served.Served) -> Iterator[Future[float]]:
-    """The seconds of a call beside a peer that asks for 7 MB and reads none of it."""
+@dataclass(frozen=True, slots=True)
+class Besieged:
+    """What came of a siege: each kind of peer, and one that asks for 7 MB and reads none of it."""
 
-    def call() -> float:
-        with socket.socket() as sock:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            sock.connect(("127.0.0.1", plain.port))
-            sock.sendall(siege.HEAD + b"Content-Length: 7000000\r\n\r\n" + b"x" * 7_000_000)
-            # Until the request has arrived and its answer has filled the buffers.
-            time.sleep(1)
-            begun = time.monotonic()
-            assert plain.call("GET", "/healthz", timeout=15)[0] == 200
-            return time.monotonic() - begun
-
-    with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(call)
+    kinds: dict[str, Siege]
+    latency_beside_hog: float
+    taken_by_hog: int
 
 
-@pytest.fixture(scope="module")
-def besieged(
-    authority: served.Authority,
-    tmp_path_factory: pytest.TempPathFactory,
-    beside_a_hog: Future[float],  # noqa: ARG001 - both last ten seconds, so at the same time
-) -> dict[str, Siege]:
+def _besiege(folder: Path, authority: served.Authority, worker_class: str) -> Besieged:
     """All kinds at once on one server with four threads, each watched until it is cut."""
-    with served.served(tmp_path_factory.mktemp("siege"), trust=authority, threads=4) as server:
+    with (
+        served.served(folder, trust=authority, threads=4, worker_class=worker_class) as server,
+        served.served(folder / "hog", threads=1, worker_class=worker_class) as beside,
+        siege.hog(beside, HOG_BYTES) as hog,
+    ):
+        begun = time.monotonic()
+        assert beside.call("POST", "/echo", b"{}", timeout=15)[0] == 200
+        latency = time.monotonic() - begun
         laid = {kind: siege.lay(server, kind) for kind in siege.KINDS}
         siege.watch(laid.values(), CUT_SECONDS + 1)
         assert server.call("GET", "/healthz")[0] == 200
         assert not [line for line in server.records() if line["level"] == "ERROR"]
-    return laid
+        return Besieged(laid, latency, siege.taken(hog))
+
+
+@pytest.fixture(scope="module")
+def sieges(
+    authority: served.Authority, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Besieged]:
+    """A siege of each worker class, at the same time: each takes eleven seconds."""
+    with ThreadPoolExecutor() as pool:
+        begun = {
+            one: pool.submit(_besiege, tmp_path_factory.mktemp(one), authority, one)
+            for one in serving.WORKER_CLASSES
+        }
+        return {one: siege_.result() for one, siege_ in begun.items()}
+
+
+@pytest.fixture(params=serving.WORKER_CLASSES)
+def besieged(request: pytest.FixtureRequest, sieges: dict[str, Besieged]) -> Besieged:
+    """What came of the siege of one worker class."""
+    return sieges[request.param]
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Room for some thousand connections in this process and its children."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _exchange(server: served.Served, content: bytes) -> bytes:
@@ -80,15 +108,16 @@ def _exchange(server: served.Served, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("kind", siege.KINDS)
-def test_a_fresh_call_is_answered_beside_them(besieged: dict[str, Siege], kind: str) -> None:
-    """No number of unfinished connections takes a thread: a fresh call answers within a second."""
-    assert besieged[kind].latency < 1
+def test_a_fresh_call_is_answered_beside_them(besieged: Besieged, kind: str) -> None:
+    """No number of unfinished connections holds anything: a fresh call answers within a second."""
+    assert besieged.kinds[kind].latency < 1
 
 
 @pytest.mark.parametrize("kind", siege.KINDS)
-def test_each_is_cut(besieged: dict[str, Siege], kind: str) -> None:
+def test_each_is_cut(besieged: Besieged, kind: str) -> None:
     """Every peer that does not finish what it began is cut within ten seconds."""
-    seconds = [besieged[kind].cut.get(sock) for sock in besieged[kind].opened]
+    of_kind = besieged.kinds[kind]
+    seconds = [of_kind.cut.get(sock) for sock in of_kind.opened]
     assert [] == [one for one in seconds if one is None or one > CUT_SECONDS]
 
 
@@ -104,20 +133,25 @@ def test_stock_gthread_hangs(authority: served.Authority, tmp_path: Path) -> Non
             server.call("GET", "/healthz", timeout=1)
 
 
-def test_a_peer_that_reads_nothing_is_cut(beside_a_hog: Future[float]) -> None:
-    """An answer that nobody takes holds its thread, here the only one, for a bounded time."""
-    assert 1 < beside_a_hog.result() < CUT_SECONDS
+def test_a_peer_that_reads_nothing_holds_nothing(besieged: Besieged) -> None:
+    """An answer that nobody takes delays no other, where there is one thread, and is given up."""
+    assert besieged.latency_beside_hog < 1
+    assert besieged.taken_by_hog < HOG_BYTES
 
 
+@pytest.mark.usefixtures("many_files")
 def test_overload_is_answered_429(plain: served.Served) -> None:
     """Requests beyond the queue are told to come again in a second; those in it are answered."""
     with contextlib.ExitStack() as stack:
-        slow = stack.enter_context(plain.open())
+        slow, *ordinary = [
+            stack.enter_context(plain.open()) for _ in range(worker.MOST_QUEUED + 11)
+        ]
+        # Until all of them are accepted.
+        assert plain.call("GET", "/healthz")[0] == 200
         slow.sendall(
             siege.HEAD.replace(b"/echo", b"/slow?seconds=2") + b"Content-Length: 0\r\n\r\n"
         )
         time.sleep(0.3)
-        ordinary = [stack.enter_context(plain.open()) for _ in range(worker.MOST_QUEUED + 10)]
         for sock in ordinary:
             sock.sendall(siege.HEAD + b"Content-Length: 2\r\n\r\n{}")
         answers = [_status_and_head(sock) for sock in ordinary]
@@ -133,7 +167,7 @@ def _status_and_head(sock: socket.socket) -> tuple[int, bytes]:
 
 
 def test_the_bytes_of_unfinished_requests_are_bounded(plain: served.Served) -> None:
-    """Large bodies that stall cannot fill the memory: beyond a sum the largest is cut."""
+    """Large bodies that stall cannot fill the memory: beyond a sum the largest is told to retry."""
     count = worker.MOST_BUFFERED // 7_000_000 + 3
     with contextlib.ExitStack() as stack:
         hoarders = [stack.enter_context(plain.open()) for _ in range(count)]
@@ -144,22 +178,16 @@ def test_the_bytes_of_unfinished_requests_are_bounded(plain: served.Served) -> N
         assert plain.call("POST", "/echo", b"{}")[0] == 200
         gone, _, _ = select.select(hoarders, [], [], 1)
         assert gone
-        assert all(siege.ended(sock) for sock in gone)
-
-
-@pytest.fixture
-def many_files() -> Iterator[None]:
-    """Room for some thousand connections in this process and its children."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert [429] * len(gone) == [_status_and_head(sock)[0] for sock in gone]
 
 
 @pytest.mark.usefixtures("many_files")
-def test_silence_cannot_take_all_connections(tmp_path: Path) -> None:
+@worker_classes
+def test_silence_cannot_take_all_connections(tmp_path: Path, worker_class: str) -> None:
     """At gunicorn's limit of 1,000 connections the oldest silent one makes room for a new one."""
-    with served.served(tmp_path, threads=1) as server, contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
+        one = served.served(tmp_path, threads=1, worker_class=worker_class)
+        server = stack.enter_context(one)
         silent = [stack.enter_context(server.open()) for _ in range(1010)]
         assert server.call("POST", "/echo", b"{}", timeout=2)[0] == 200
         assert siege.ended(silent[0])
@@ -213,10 +241,13 @@ def test_a_peer_that_asks_before_it_sends_is_told_to_go_on(plain: served.Served)
     assert (True, 0) == (rest.startswith(b"HTTP/1.1 200 OK"), rest.count(b"100 Continue"))
 
 
-def test_resets_at_any_moment_leave_no_trace(authority: served.Authority, tmp_path: Path) -> None:
+@worker_classes
+def test_resets_at_any_moment_leave_no_trace(
+    authority: served.Authority, tmp_path: Path, worker_class: str
+) -> None:
     """Peers that reset, before and after the server noticed them, cost no worker and no error."""
     reset = struct.pack("ii", 1, 0)
-    with served.served(tmp_path, trust=authority, threads=4) as server:
+    with served.served(tmp_path, trust=authority, worker_class=worker_class) as server:
         whole = siege.HEAD + b"Content-Length: 2\r\n\r\n{}"
         for index in range(40):
             for opened in (server.open, server.handshaken, lambda: siege.half_handshake(server)):
@@ -229,10 +260,14 @@ def test_resets_at_any_moment_leave_no_trace(authority: served.Authority, tmp_pa
         assert {"INFO"} == {line["level"] for line in server.records()}
 
 
-def test_stop_with_connections_of_all_kinds(authority: served.Authority, tmp_path: Path) -> None:
+@worker_classes
+def test_stop_with_connections_of_all_kinds(
+    authority: served.Authority, tmp_path: Path, worker_class: str
+) -> None:
     """SIGTERM ends the process in under five seconds, whatever is open, and finishes a request."""
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(served.served(tmp_path, trust=authority, threads=4))
+        one = served.served(tmp_path, trust=authority, worker_class=worker_class)
+        server = stack.enter_context(one)
         for _ in range(30):
             stack.enter_context(server.open())
             stack.enter_context(server.handshaken())
@@ -246,7 +281,31 @@ def test_stop_with_connections_of_all_kinds(authority: served.Authority, tmp_pat
         assert not [line for line in server.records() if line["level"] == "ERROR"]
 
 
-def test_only_overload_asks_for_a_retry() -> None:
-    """client-go repeats a call that is answered with Retry-After; no other refusal may ask it to."""
-    asking = [status for status in HTTPStatus if b"Retry-After" in worker.refusal(status)]
-    assert [HTTPStatus.TOO_MANY_REQUESTS] == asking
+@pytest.mark.parametrize(
+    ("path", "size", "worker_class", "main"),
+    [
+        ("/where", 2, serving.HARDENED, True),
+        ("/where", exchange.LARGE_BYTES + 1, serving.HARDENED, False),
+        ("/waiting", 2, serving.HARDENED, False),
+        ("/where", 2, serving.THREADS, False),
+    ],
+    ids=["prompt", "large", "would wait", "threads"],
+)
+def test_where_a_call_is_answered(
+    tmp_path: Path, path: str, size: int, worker_class: str, *, main: bool
+) -> None:
+    """The main loop answers small calls of declared paths; what may take long has a thread."""
+    with served.served(tmp_path, worker_class=worker_class) as server:
+        answers = [server.call("POST", path, b"x" * size) for _ in range(2)]
+    assert [(200, json.dumps(main).encode())] * 2 == answers
+
+
+def test_a_call_in_a_thread_delays_no_prompt_one(tmp_path: Path) -> None:
+    """Beside handlers that wait, in all the threads there are, the main loop goes on answering."""
+    with served.served(tmp_path, "waiting", threads=2) as server, ThreadPoolExecutor() as pool:
+        slow = [pool.submit(server.call, "POST", "/slow?seconds=1", b"") for _ in range(2)]
+        time.sleep(0.3)
+        begun = time.monotonic()
+        assert server.call("POST", "/prompt", b"{}")[0] == 200
+        assert time.monotonic() - begun < 0.5
+        assert [200, 200] == [one.result()[0] for one in slow]

@@ -31,7 +31,7 @@ from cryptography.x509.oid import NameOID
 from flask import Flask, Response, request
 from prometheus_client import CollectorRegistry
 
-from podrail_io import serving, web
+from podrail_io import prompt, serving, web
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -212,8 +212,12 @@ def _port(process: subprocess.Popen[bytes], log: Path) -> int:
 
 
 def echo() -> Flask:
-    """POST /echo gives the body back; /slow takes as long as asked; /fail is our own fault."""
+    """POST /echo gives the body back, /slow takes as long as asked, /fail is our own fault.
+
+    /where and /waiting tell whether the main thread answers; the latter says that it may wait.
+    """
     app = web.application("echo", lambda: (), CollectorRegistry())
+    prompt.declare(app, "/echo", "/slow", "/where", "/waiting")
 
     @app.post("/echo")
     def _echo() -> Response:
@@ -223,6 +227,15 @@ def echo() -> Flask:
     def _slow() -> Response:
         time.sleep(float(request.args["seconds"]))
         return web.answer({"slept": True})
+
+    @app.post("/where")
+    def _where() -> Response:
+        return web.answer(threading.current_thread() is threading.main_thread())
+
+    @app.post("/waiting")
+    def _waiting() -> Response:
+        prompt.about_to_wait()
+        return _where()
 
     @app.post("/fail")
     def _fail() -> Response:
@@ -253,7 +266,28 @@ def beating() -> Flask:
     return app
 
 
-APPLICATIONS: Final[Mapping[str, Callable[[], Flask]]] = {"echo": echo, "beating": beating}
+def waiting() -> Flask:
+    """POST /slow waits as long as asked, in a thread; /prompt is answered on the main loop."""
+    app = web.application("waiting", lambda: (), CollectorRegistry())
+    prompt.declare(app, "/prompt")
+
+    @app.post("/slow")
+    def _slow() -> Response:
+        time.sleep(float(request.args["seconds"]))
+        return web.answer({"slept": True})
+
+    @app.post("/prompt")
+    def _prompt() -> Response:
+        return web.raw(web.body())
+
+    return app
+
+
+APPLICATIONS: Final[Mapping[str, Callable[[], Flask]]] = {
+    "echo": echo,
+    "beating": beating,
+    "waiting": waiting,
+}
 
 
 class _Lines(logging.Formatter):

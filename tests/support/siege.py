@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from served import Served
 
@@ -80,6 +80,28 @@ def lay(server: Served, kind: str) -> Siege:
     status, _ = server.call("POST", "/echo", b"{}", timeout=10)
     assert status == 200
     return Siege(kind, opened, time.monotonic() - begun)
+
+
+@contextlib.contextmanager
+def hog(server: Served, size: int) -> Iterator[socket.socket]:
+    """A peer that asks for so many bytes, plainly, and reads none of them."""
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.connect(("127.0.0.1", server.port))
+        sock.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % size + b"x" * size)
+        # Until the request has arrived and its answer has filled the buffers.
+        time.sleep(1)
+        yield sock
+
+
+def taken(sock: socket.socket) -> int:
+    """How many bytes come before the end, or before a second without any."""
+    sock.settimeout(1)
+    total = 0
+    with contextlib.suppress(OSError):
+        while data := sock.recv(65536):
+            total += len(data)
+    return total
 
 
 def watch(sieges: Iterable[Siege], seconds: float) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import served
 
+from podrail_io import serving
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.go
 
-THREADS = [4, 64]
+SERVERS = [(serving.HARDENED, 64), (serving.THREADS, 4)]
+"""Worker classes, and how many threads they have: where few are held, few are enough."""
+
+
+servers = pytest.mark.parametrize("server", SERVERS, indirect=True, ids=serving.WORKER_CLASSES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +75,14 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> served.Authority:
 def server(
     request: pytest.FixtureRequest, authority: served.Authority, tmp_path: Path
 ) -> Iterator[Served]:
-    """A TLS server with as many threads as the parameter says, else the default."""
-    settings = {"threads": request.param} if hasattr(request, "param") else {}
-    with served.served(tmp_path, trust=authority, **settings) as running:
+    """A TLS server as the parameter says, else the default one."""
+    worker_class, threads = getattr(request, "param", SERVERS[0])
+    server = served.served(tmp_path, trust=authority, worker_class=worker_class, threads=threads)
+    with server as running:
         yield running
 
 
-@pytest.mark.parametrize("server", THREADS, indirect=True)
+@servers
 def test_bursts(client: Client, server: Served) -> None:
     """Four bursts of 20 callers with three calls each: no error, and p99 under a second."""
     report = client.run(server, "burst", bursts=4, calls=20, each=3, deadline="5s", gap="1s")
@@ -92,7 +99,7 @@ def test_bursts_stall_the_stock_worker(
     assert report["errors"]
 
 
-@pytest.mark.parametrize("server", THREADS, indirect=True)
+@servers
 def test_silent_connections(client: Client, server: Served) -> None:
     """Beside 200 connections that finished their handshake and say nothing a call takes under 1 s."""
     report = client.run(server, "silent", silent=200)
@@ -100,12 +107,14 @@ def test_silent_connections(client: Client, server: Served) -> None:
     assert report["max"] < 1000
 
 
+@servers
 def test_calls_two_seconds_apart(client: Client, server: Served) -> None:
     """At the spacing of gunicorn's default keepalive nothing is reset, on one connection."""
     report = client.run(server, "spaced", calls=3, gap="2s")
     assert (3, [], 1) == (report["calls"], report["errors"], report["dials"])
 
 
+@servers
 def test_certificate_swap(client: Client, server: Served, authority: served.Authority) -> None:
     """A new pair is served within five seconds, and the open connection lives on."""
     assert server.pair
@@ -122,7 +131,7 @@ def test_certificate_swap(client: Client, server: Served, authority: served.Auth
     assert seen["after"] < 5000
 
 
-@pytest.mark.parametrize("server", THREADS, indirect=True)
+@servers
 def test_stop_with_idle_and_silent_connections(client: Client, server: Served) -> None:
     """SIGTERM ends the process in under five seconds beside 20 idle and 50 silent connections."""
     with client.start(server, "hold", silent=50, kept=20) as holder:

@@ -32,7 +32,7 @@ def test_every_setting_has_its_variable(tmp_path: Path) -> None:
         "PODRAIL_LISTEN": "[::1]:0",
         "PODRAIL_CERT": str(files["cert"]),
         "PODRAIL_KEY": str(files["key"]),
-        "PODRAIL_WORKER_CLASS": "gthread",
+        "PODRAIL_WORKER_CLASS": "threads",
         "PODRAIL_WORKERS": "2",
         "PODRAIL_THREADS": "8",
         "PODRAIL_PROFILES": str(tmp_path),
@@ -44,7 +44,7 @@ def test_every_setting_has_its_variable(tmp_path: Path) -> None:
         "LISTEN": "ignored",
     }
     expected = Settings(
-        serving=Serving("::1", 0, files["cert"], files["key"], "gthread", 2, 8),
+        serving=Serving("::1", 0, files["cert"], files["key"], "threads", 2, 8),
         profiles=tmp_path,
         kubeconfig=files["kubeconfig"],
         server="http://127.0.0.1:1",
