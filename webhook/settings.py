@@ -16,7 +16,8 @@ class Settings:
 
     serving: Serving
     """PODRAIL_LISTEN (0.0.0.0:8443), PODRAIL_CERT and PODRAIL_KEY (without them plain HTTP, for
-    tests), PODRAIL_WORKER_CLASS (hardened, or threads), PODRAIL_WORKERS (1), PODRAIL_THREADS (64)."""
+    tests), PODRAIL_WORKER_CLASS (hardened, or threads), PODRAIL_WORKERS (1), PODRAIL_THREADS
+    (64)."""
     profiles: Path | None
     """PODRAIL_PROFILES: a folder of FabricProfiles beside the shipped ones; a profile of the same
     name takes a shipped one's place, and gives way to a custom resource's. Looked at every two

@@ -189,7 +189,7 @@ def test_silence_cannot_take_all_connections(tmp_path: Path, worker_class: str) 
         one = served.served(tmp_path, threads=1, worker_class=worker_class)
         server = stack.enter_context(one)
         silent = [stack.enter_context(server.open()) for _ in range(1010)]
-        assert server.call("POST", "/echo", b"{}", timeout=2)[0] == 200
+        assert server.call("POST", "/echo", b"{}", timeout=5)[0] == 200
         assert siege.ended(silent[0])
         assert select.select(silent[-900:], [], [], 0)[0] == []
 
