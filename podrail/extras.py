@@ -1,7 +1,9 @@
 """The rule for what else a pod of the fabric needs, each only where the pod says nothing itself."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from podrail import quantity
 from podrail import volume as volumes
 from podrail.draft import Draft
 
@@ -55,7 +57,7 @@ def _shared_memory(draft: Draft) -> Draft:
     mounts = container.get("volumeMounts") or ()
     if not size:
         return draft
-    source = {"emptyDir": {"medium": "Memory", "sizeLimit": size}}
+    source = _memory(draft, size)
     name = volumes.name_for(draft, SHM_VOLUME, source)
     there = [mount for mount in mounts if str(mount.get("mountPath")).rstrip("/") == _SHM]
     if there:
@@ -63,6 +65,17 @@ def _shared_memory(draft: Draft) -> Draft:
         return draft if ours else draft.keeping(f"volumeMounts{_SHM}")
     draft = volumes.added(draft, name, source)
     return draft.put("volumeMounts", [*mounts, {"name": name, "mountPath": _SHM}])
+
+
+def _memory(draft: Draft, size: str) -> Mapping[str, Any]:
+    """The volume's source, spelled as in the pod if it says the same there."""
+    source = {"emptyDir": {"medium": "Memory", "sizeLimit": size}}
+    for volume in draft.pod.spec.get("volumes") or ():
+        given = volume.get("emptyDir") or {}
+        ours = volume.get("name") == SHM_VOLUME and given.get("medium") == "Memory"
+        if ours and quantity.same(given.get("sizeLimit"), size):
+            return {"emptyDir": given}
+    return source
 
 
 def _lock_memory(draft: Draft) -> Draft:

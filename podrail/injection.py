@@ -1,10 +1,10 @@
 """The fold of the rules over a pod: what comes out is the pod with its rails, and why."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from podrail import advice, attachment, demand, environment, extras, names, resources
+from podrail import advice, attachment, demand, environment, extras, names, resources, review
 from podrail.demand import Skip
 from podrail.draft import Draft
 from podrail.fabric import Mode, Profile
@@ -19,6 +19,9 @@ RULES: Final[tuple[Callable[[Draft], Draft], ...]] = (
     extras.grant,
     advice.advise,
 )
+
+_LINE: Final = review.WARNING - len("podrail: ")
+_PROFILE: Final = 63 + len(" adds , ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def inject(pod: Pod, profile: Profile, vicinity: Vicinity = NOWHERE) -> Injectio
         draft = rule(draft)
     if profile.mode is Mode.OBSERVE:
         return _observed(pod, draft)
-    return _finished(draft.pod, draft.marker, (_summary(draft, "injected"), *draft.warnings))
+    return _finished(draft.pod, draft.marker, (*_summary(draft, "injected"), *draft.warnings))
 
 
 def skipped(pod: Pod, blank: Injected, reason: Reason) -> Injection:
@@ -62,7 +65,7 @@ def skipped(pod: Pod, blank: Injected, reason: Reason) -> Injection:
 
 def _observed(pod: Pod, draft: Draft) -> Injection:
     marker = draft.marker._replace(outcome=Outcome.SKIPPED, reason="Observed")
-    return _finished(pod, marker, (_summary(draft, "would inject"), *draft.warnings))
+    return _finished(pod, marker, (*_summary(draft, "would inject"), *draft.warnings))
 
 
 def _finished(pod: Pod, marker: Injected, warnings: tuple[str, ...]) -> Injection:
@@ -75,19 +78,35 @@ def _finished(pod: Pod, marker: Injected, warnings: tuple[str, ...]) -> Injectio
     return Injection(done, marker, tuple(f"podrail: {warning}" for warning in warnings))
 
 
-def _summary(draft: Draft, did: str) -> str:
+def _summary(draft: Draft, did: str) -> tuple[str, ...]:
+    """What was done, in one warning, or in as many as its resources need."""
     marker = draft.marker
     parts = [f"{did} {marker.profile} into container {marker.container}"]
     if draft.profile.rails.count:
         parts.append(f"rails {','.join(str(rail) for rail in marker.rails)}")
     if marker.networks:
         parts.append(f"{len(marker.networks)} networks")
-    if marker.resources:
-        # What a ResourceQuota or a Kueue queue may count is told in full.
-        parts.append(", ".join(f"{name}: {count}" for name, count in marker.resources.items()))
-    parts += [
+    # What a ResourceQuota or a Kueue queue may count is told in full.
+    counts = [f"{name}: {count}" for name, count in marker.resources.items()]
+    sizes = [
         f"{one.name}: {one.size}"
         for one in draft.profile.resources
         if one.size and one.name in demand.limits(draft.container)
     ]
-    return "; ".join(parts)
+    whole = "; ".join([*parts, *([", ".join(counts)] if counts else ()), *sizes])
+    if len(whole) <= _LINE:
+        return (whole,)
+    lines = _lines([*counts, *sizes])
+    return ("; ".join(parts), *(f"{marker.profile} adds {line}" for line in lines))
+
+
+def _lines(items: Sequence[str]) -> Iterator[str]:
+    """The items joined by commas, in lines that no warning is too short for."""
+    line = ""
+    for item in items:
+        if line and len(line) + len(item) > _LINE - _PROFILE:
+            yield line
+            line = ""
+        line = f"{line}, {item}" if line else item
+    if line:
+        yield line

@@ -40,6 +40,14 @@ def whole(value: object) -> int:
     return int(amount)
 
 
+def same(one: object, other: object) -> bool:
+    """True if both are the same amount, however spelled: the API server writes 5120Mi as 5Gi."""
+    try:
+        return whole(one) == whole(other)
+    except ValueError:
+        return False
+
+
 def _factor(suffix: str) -> Fraction | None:
     if suffix[:1] in {"e", "E"} and suffix[1:].lstrip("+-").isdigit():
         return Fraction(10) ** int(suffix[1:])

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import assert_never
 
-from podrail import demand
+from podrail import demand, quantity
 from podrail.dialect import SPEECH
 from podrail.draft import Draft
 from podrail.fabric import EXCLUSIVE, Per, Requester, Resource
@@ -46,7 +46,7 @@ def _huge(draft: Draft, resource: Resource, added: dict[str, str]) -> tuple[Draf
     asked = draft.container.get("resources") or {}
     given = {**(asked.get("requests") or {}), **(asked.get("limits") or {})}
     if resource.name in given:
-        if given[resource.name] != resource.size:
+        if not quantity.same(given[resource.name], resource.size):
             draft = draft.keeping(f"resources/{resource.name}")
         return draft, added
     if not given.keys() & {"cpu", "memory"}:

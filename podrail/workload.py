@@ -1,9 +1,9 @@
 """The pod templates in a workload document: where they are, and the pods that come of them.
 
-A Pod is its own; a template is known by its shape: an object whose spec has a list of containers. So every kind is
-served that carries one, whatever its path: Job, JobSet, MPIJob, PyTorchJob, LeaderWorkerSet,
-RayCluster, RayJob, Deployment, StatefulSet, TrainingRuntime, Volcano's Job, an AppWrapper's
-components, a List. A TrainJob names a runtime instead, and has none.
+A Pod is its own; a template is known by its shape: an object whose spec has a list of containers.
+So every kind is served that carries one, whatever its path: Job, JobSet, MPIJob, PyTorchJob,
+LeaderWorkerSet, RayCluster, RayJob, Deployment, StatefulSet, TrainingRuntime, Volcano's Job, an
+AppWrapper's components, a List. A TrainJob names a runtime instead, and has none.
 """
 
 from collections.abc import Iterator, Mapping

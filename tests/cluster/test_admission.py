@@ -166,14 +166,12 @@ def test_the_webhook_is_reached_by_service(
     cluster: Cluster, installed: Installed, address: str, namespace: str
 ) -> None:
     """Verified by the Service's name; an ExternalName leads to this machine without a kube-proxy."""
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "podrail-system"}}
     service = {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": "podrail-webhook"},
         "spec": {"type": "ExternalName", "externalName": "localhost"},
     }
-    cluster.client.create(space)
     cluster.client.create(service, "podrail-system")
     installed.register(address, by_url=False)
     made = cluster.client.create(builders.document(), namespace, dryRun="All")

@@ -20,6 +20,7 @@ from podrail.admission import Answer, Directory
 from podrail.errors import PodError
 from podrail.injection import Injection
 from podrail.placement import Misfit
+from podrail.score import state, value
 from podrail.topology import Topology
 from podrail.vicinity import Vicinity
 
@@ -292,24 +293,27 @@ def test_15_a_node_with_fewer_nics_has_a_defined_verdict(
 ) -> None:
     """Rails fixed at admission must all be there, late ones only in part."""
     wish = placing.wish(placing.injected(builders.shipped()[profile]))
-    assert misfit == placement.judge(topology, wish)
+    assert misfit == placement.judge(state.idle(topology), wish, builders.shipped()[profile])
 
 
 def test_15_every_mix_of_known_and_unknown_nodes_has_scores() -> None:
     """A node of which nothing is known lies in the middle, or all are equal."""
     wish = placing.wish(placing.injected(placing.shared()))
     known = [
-        placement.value(topology, wish) for topology in (nodes(), nodes(NICS[0]), nodes(*NICS))
+        placement.score(state.idle(topology), wish).value
+        for topology in (nodes(), nodes(NICS[0]), nodes(*NICS))
     ]
-    assert 10 == placement.points([*known, None])[0]
-    assert all(0 <= point <= 10 for point in placement.points([*known, None]))
-    assert [0, 0] == placement.points([None, None])
+    assert 10 == value.points([*known, None])[0]
+    assert all(0 <= point <= 10 for point in value.points([*known, None]))
+    assert [0, 0] == value.points([None, None])
 
 
 def test_15_a_resource_of_an_unknown_vendor_is_scored_by_its_rails() -> None:
     """The extender counts rails, not prefixes."""
     rails = [{"name": f"x.example/r{rail}", "rail": rail} for rail in range(8)]
     odd = builders.fabric("odd", attachment="SriovVF", rails={"count": 8}, resources=rails)
-    usual = placing.wish(placing.injected(builders.shipped()["sriov-rails"]))
+    known = builders.shipped()["sriov-rails"]
+    usual = placing.wish(placing.injected(known))
     wish = placing.wish(placing.injected(odd))
-    assert placement.value(nodes(), usual) == placement.value(nodes(), wish)
+    node = state.idle(nodes())
+    assert placement.score(node, usual, known) == placement.score(node, wish, odd)

@@ -34,3 +34,12 @@ def test_anything_else_is_an_error_that_shows_the_value(value: object) -> None:
     """Fractions, negatives and words are no counts."""
     with pytest.raises(ValueError, match="expected a"):
         quantity.whole(value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [("5120Mi", "5Gi", True), ("64Gi", "64G", False), ("x", "x", False), (None, "1", False)],
+)
+def test_one_amount_has_many_spellings(one: object, other: object, expected: bool) -> None:
+    """The API server stores its own; what is no quantity equals none."""
+    assert expected == quantity.same(one, other)

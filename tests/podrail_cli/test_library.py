@@ -16,8 +16,6 @@ from podrail.fabric import Verified
 from podrail_cli import library
 from podrail_io.files import FileError
 
-TRIED = {"macvlan-rails", "sriov-pool", "sriov-rails", "tcp"}
-"""Those that the tests of tests/cluster run on a real API server."""
 FOLDER = checkout.ROOT / "podrail" / "data" / "profiles"
 NAMES = {path.stem for path in FOLDER.iterdir()}
 
@@ -29,10 +27,9 @@ def test_every_shipped_profile_can_be_used() -> None:
 
 
 def test_a_profile_says_how_far_it_is_verified() -> None:
-    """Only what a test creates at a real API server says more than that a document was read."""
+    """tests/cluster/test_platforms.py creates and binds the example of each; none ran on hardware."""
     shipped = library.shipped().profiles.values()
-    assert TRIED == {one.name for one in shipped if one.verified is Verified.API}
-    assert {Verified.API, Verified.DOCUMENT} == {one.verified for one in shipped}
+    assert {Verified.API} == {one.verified for one in shipped}
 
 
 def test_a_profile_opens_with_what_it_is_for() -> None:
