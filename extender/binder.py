@@ -16,6 +16,8 @@ from podrail import binding, names, placement
 from podrail.extension import Bind
 from podrail.fabric import Profile
 from podrail.placement import Choice, Wish
+from podrail.score import state
+from podrail.score.state import State
 from podrail_io.kube import Api, KubeError, StatusError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -77,7 +79,8 @@ class Binder:
         self, asked: Bind, pod: Mapping[str, Any], wish: Wish, node: Node
     ) -> Mapping[str, str]:
         profile = self.profiles().get(wish.marker.profile)
-        choice = self._choice(asked, wish, node, profile)
+        known = None if node.topology is None else state.idle(node.topology)
+        choice = self._choice(asked, wish, known, profile)
         if choice.conflict:
             self.metrics.conflicts.inc()
             _LOG.warning("rails are shared", extra={"uid": asked.uid, "node": asked.node})
@@ -86,16 +89,21 @@ class Binder:
             late = binding.late(pod, wish, profile, node.labels, choice)
             annotations |= late.annotations
             # The user, or the size, may have left other rails in the pod than were chosen.
-            choice = placement.chosen(node.topology, wish, late.rails, conflict=choice.conflict)
-        annotations[names.PLACEMENT] = placement.record(asked.node, node.topology, wish, choice)
+            choice = placement.chosen(known, wish, profile, late.rails, conflict=choice.conflict)
+        score = None if known is None else placement.score(known, wish, profile)
+        annotations[names.PLACEMENT] = placement.record(
+            asked.node, node.topology, wish, choice, score
+        )
         return annotations
 
-    def _choice(self, asked: Bind, wish: Wish, node: Node, profile: Profile | None) -> Choice:
+    def _choice(
+        self, asked: Bind, wish: Wish, known: State | None, profile: Profile | None
+    ) -> Choice:
         """The rails, chosen and held in one step: no other bind comes between."""
         made: list[Choice] = []
 
         def pick(used: Counter[int]) -> tuple[int, ...]:
-            made.append(placement.choose(node.topology, wish, profile, used))
+            made.append(placement.choose(known, wish, profile, used))
             return made[0].rails
 
         self.cluster.hold(asked.uid, asked.node, self.hold_seconds, pick)

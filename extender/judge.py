@@ -10,6 +10,7 @@ from podrail import placement
 from podrail.extension import Arguments
 from podrail.fabric import Profile
 from podrail.placement import Misfit, Wish
+from podrail.score import state, value
 from podrail.topology import Topology
 
 T = TypeVar("T")
@@ -33,7 +34,10 @@ class Judge:
         wish = self._wish(asked)
         if wish is None:
             return list(asked.nodes), {}
-        verdicts = self._each(asked.nodes, lambda topology: placement.judge(topology, wish))
+        fabric = self._fabric(wish)
+        verdicts = self._each(
+            asked.nodes, lambda topology: placement.judge(state.idle(topology), wish, fabric)
+        )
         refused = {
             node: verdict
             for node, verdict in zip(asked.nodes, verdicts, strict=True)
@@ -46,14 +50,21 @@ class Judge:
         wish = self._wish(asked)
         if wish is None:
             return [0] * len(asked.nodes)
-        return placement.points(
-            self._each(asked.nodes, lambda topology: placement.value(topology, wish))
+        fabric = self._fabric(wish)
+        return value.points(
+            self._each(
+                asked.nodes,
+                lambda topology: placement.score(state.idle(topology), wish, fabric).value,
+            )
         )
 
     def _wish(self, asked: Arguments) -> Wish | None:
         if self.stale:
             return None
         return placement.wish(asked.pod, gpu_resources(self.profiles()))
+
+    def _fabric(self, wish: Wish) -> Profile | None:
+        return self.profiles().get(wish.marker.profile)
 
     def _each(self, nodes: Sequence[str], verdict: Callable[[Topology], T]) -> list[T | None]:
         """The verdict for each node; None where nothing is known. Shapes share one object."""

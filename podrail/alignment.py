@@ -1,23 +1,16 @@
-"""How well a pod's GPUs and rails line up on a node: the best pairing, and what to expect.
+"""How well some GPUs and rails of a node line up: the pairing that is worth most.
 
-The pairing is an optimal assignment (Hungarian method, exact). Which GPUs a pod with a part of a
-node gets is the kubelet's affair and not known yet: every set is taken to be as likely as another.
+The pairing is an optimal assignment: where each GPU can have a rail that is worth most to it that
+is the answer, else Kuhn's Hungarian method gives it. Answers are kept, so that each kind of machine
+has its table of the sets that occur. Which GPUs a pod gets is the kubelet's affair.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
-from typing import Final
 
 from podrail.topology import ALIGNED, WORTH, Tier, Topology
-
-MOST_SETS: Final = 128
-"""Sets of GPUs looked at; 4 of 8 are 70. More are sampled evenly."""
-_WORK: Final = 2**17
-"""Fewer sets are looked at where each is more work; kube-scheduler waits for the answer."""
-TOLD_SETS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,68 +22,58 @@ class Pairing:
     tier: Tier | None
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """What a pod can expect: worth from 0 to 1, the likely pairing's tier, likely sets of GPUs."""
-
-    expected: float
-    tier: Tier | None
-    gpu_sets: tuple[tuple[tuple[int, ...], float], ...]
-
-
-@lru_cache(maxsize=4096)
-def expected(topology: Topology, gpus: int, rails: tuple[int, ...]) -> Alignment:
-    """What a pod with this many GPUs can expect of these rails; 0 if there are none to pair."""
-    here = tuple(rail for rail in rails if rail in topology.rails)
-    if not here or not gpus:
-        return Alignment(0.0, None, ())
-    most = max(TOLD_SETS, min(MOST_SETS, _WORK // (gpus * gpus * len(here))))
-    sets = _sets(len(topology.gpus), gpus, most)
-    pairings = [best(topology, one, here) for one in sets]
-    share = 1 / max(1, math.comb(len(topology.gpus), gpus))
-    told = tuple((one, share) for one in sets[:TOLD_SETS])
-    # Rounded, so that two machines of one kind never differ by an error of floating point.
-    worth = round(math.fsum(one.worth for one in pairings) / len(sets), 6)
-    return Alignment(worth, pairings[0].tier, told)
-
-
-def _sets(all_gpus: int, gpus: int, most: int) -> list[tuple[int, ...]]:
-    if gpus >= all_gpus:
-        return [tuple(range(all_gpus))]
-    total = math.comb(all_gpus, gpus)
-    if total <= most:
-        return list(combinations(range(all_gpus), gpus))
-    return [_numbered(all_gpus, gpus, total * one // most) for one in range(most)]
-
-
-def _numbered(all_gpus: int, gpus: int, number: int) -> tuple[int, ...]:
-    """The set with this number among all of its size, without counting up to it."""
-    found: list[int] = []
-    for gpu in range(all_gpus):
-        left = gpus - len(found)
-        with_it = math.comb(all_gpus - gpu - 1, left - 1) if left else 0
-        if number < with_it:
-            found.append(gpu)
-        else:
-            number -= with_it
-    return tuple(found)
-
-
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65_536)
 def best(topology: Topology, gpus: tuple[int, ...], rails: tuple[int, ...]) -> Pairing:
     """The pairing of GPUs with rails that is worth most; rails are shared as evenly as need be.
 
     gpus and rails are not empty, and the rails are the node's.
     """
-    node = -(-len(topology.gpus) // len(topology.rails))
-    each = max(node, -(-len(gpus) // len(rails)))
-    slots = [rail for rail in rails for _ in range(each)]
+    slots = [rail for rail in rails for _ in range(_each(topology, len(gpus), len(rails)))]
     worth = [[topology.worth[rail][gpu] for rail in slots] for gpu in gpus]
-    chosen = assign([[ALIGNED - one for one in row] for row in worth])
-    total = sum(row[slot] for row, slot in zip(worth, chosen, strict=True))
-    paired = tuple(slots[slot] for slot in chosen)
+    columns = _at_once(worth) or assign([[ALIGNED - one for one in row] for row in worth])
+    total = math.fsum(row[slot] for row, slot in zip(worth, columns, strict=True))
+    paired = tuple(slots[slot] for slot in columns)
     tiers = [topology.tier(gpu, rail) for gpu, rail in zip(gpus, paired, strict=True)]
     return Pairing(paired, total / len(gpus), min(tiers, key=lambda tier: WORTH[tier]))
+
+
+def _each(topology: Topology, gpus: int, rails: int) -> int:
+    """How many GPUs may share a rail: as many as on the whole node, or as must."""
+    node = -(-len(topology.gpus) // len(topology.rails))
+    return max(node, -(-gpus // rails))
+
+
+def _at_once(worth: Sequence[Sequence[float]]) -> tuple[int, ...]:
+    """The first free column of those worth most, row by row; empty if one row finds none."""
+    found: list[int] = []
+    for row in worth:
+        most = max(row)
+        at = next((at for at, one in enumerate(row) if one == most and at not in found), None)
+        if at is None:
+            return ()
+        found.append(at)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def ideal(topology: Topology, gpus: int) -> float:
+    """What the best pairing of so many GPUs is worth on the whole node, each GPU 0 to 1.
+
+    The other GPUs are paired with nothing, which costs nothing, so that they take no good rail.
+    """
+    rails = topology.rails
+    paired = min(gpus, len(topology.gpus))
+    if not rails or not paired:
+        return 0.0
+    slots = [rail for rail in rails for _ in range(_each(topology, paired, len(rails)))]
+    spare = len(topology.gpus) - paired
+    cost = [
+        [*(ALIGNED - topology.worth[rail][gpu] for rail in slots), *(0.0,) * spare]
+        for gpu in range(len(topology.gpus))
+    ]
+    columns = assign(cost)
+    lost = math.fsum(row[column] for row, column in zip(cost, columns, strict=True))
+    return ALIGNED - lost / paired
 
 
 def assign(cost: Sequence[Sequence[float]]) -> tuple[int, ...]:

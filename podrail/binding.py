@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from podrail import attachment, names, nccl, networks, placement
+from podrail import attachment, names, nccl, networks
 from podrail.errors import PodError
 from podrail.fabric import Profile
 from podrail.networks import Networks, Wanted
 from podrail.placement import Choice, Wish
+from podrail.score import choice as choices
 
 Texts = Mapping[str, str]
 
@@ -72,7 +73,7 @@ def _wanted(
 def _attached(text: str, namespace: str, profile: Profile) -> tuple[int, ...]:
     """The rails to which the networks annotation attaches a pod."""
     present = _parsed(text)
-    rails = placement.movable(profile)
+    rails = choices.movable(profile)
     found = [element.network(namespace) for element in present.elements] if present else []
     return tuple(sorted({rails[network] for network in found if network in rails}))
 

@@ -18,10 +18,15 @@ class Use:
 
 
 class Ledger:
-    """The uses of all nodes. Not thread-safe: its owner locks."""
+    """The uses of all nodes. Not thread-safe: its owner locks.
+
+    What a call costs goes with the pods of one node, or with the holds, never with the cluster.
+    """
 
     def __init__(self) -> None:
         self._uses: dict[str, Use] = {}
+        self._nodes: dict[str, set[str]] = {}
+        self._holds: dict[str, float] = {}
 
     def __len__(self) -> int:
         """How many pods it knows."""
@@ -29,35 +34,45 @@ class Ledger:
 
     def hold(self, uid: str, node: str, rails: tuple[int, ...], until: float) -> None:
         """Note rails that are about to be used; a pod seen bound keeps what it has."""
-        known = self._uses.get(uid)
-        if known is None or known.until is not None:
-            self._uses[uid] = Use(node, rails, until)
+        if uid not in self._uses or uid in self._holds:
+            self._note(uid, Use(node, rails, until))
 
     def seen(self, uid: str, node: str, rails: tuple[int, ...]) -> None:
         """Note what the watch shows of a bound pod, in place of any hold."""
-        self._uses[uid] = Use(node, rails, None)
+        self._note(uid, Use(node, rails, None))
 
     def release(self, uid: str) -> None:
         """Forget a pod that has ended or is gone."""
-        self._uses.pop(uid, None)
+        use = self._uses.pop(uid, None)
+        self._holds.pop(uid, None)
+        if use is not None:
+            there = self._nodes[use.node]
+            there.discard(uid)
+            if not there:
+                del self._nodes[use.node]
 
     def abandon(self, uid: str) -> None:
         """Forget the hold of a pod that could not be bound; one seen bound keeps what it has."""
-        use = self._uses.get(uid)
-        if use is not None and use.until is not None:
-            del self._uses[uid]
+        if uid in self._holds:
+            self.release(uid)
 
     def expire(self, now: float) -> None:
         """Forget the holds whose time is over."""
-        for uid, use in list(self._uses.items()):
-            if use.until is not None and use.until <= now:
-                del self._uses[uid]
+        for uid in [uid for uid, until in self._holds.items() if until <= now]:
+            self.release(uid)
 
     def used(self, node: str, apart_from: str, now: float) -> Counter[int]:
         """How many pods use each rail of a node, not counting one pod."""
         return Counter(
             rail
-            for uid, use in self._uses.items()
-            if use.node == node and uid != apart_from and (use.until is None or use.until > now)
-            for rail in use.rails
+            for uid in self._nodes.get(node, ())
+            if uid != apart_from and self._holds.get(uid, now + 1) > now
+            for rail in self._uses[uid].rails
         )
+
+    def _note(self, uid: str, use: Use) -> None:
+        self.release(uid)
+        self._uses[uid] = use
+        self._nodes.setdefault(use.node, set()).add(uid)
+        if use.until is not None:
+            self._holds[uid] = use.until

@@ -6,30 +6,41 @@ the pod, and that update makes it try again at once (146 calls in 10 s for one p
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from itertools import combinations, islice
 from typing import Any, Final
 
-from podrail import alignment, job, marker, names, quantity
-from podrail.alignment import Alignment
+from podrail import job, marker, names, quantity
 from podrail.fabric import Profile
 from podrail.job import Job
+from podrail.kubelet.model import Code, Lasting, Refused
+from podrail.kubelet.node import Container, Kind, Request
 from podrail.marker import Injected
+from podrail.score import choice, need, outcomes, outlook, value
+from podrail.score.kin import ANYWHERE, NOBODY, Kin, Near
+from podrail.score.need import Need
+from podrail.score.outlook import Outlook
+from podrail.score.state import State
+from podrail.score.value import BEST, Score
 from podrail.topology import Evidence, Topology
 
-BEST: Final = 10
-"""extender/v1 MaxExtenderPriority."""
-NEUTRAL: Final = 5
 NETWORKS_LATE: Final = "networks"
-MOST_CHOICES: Final = 2000
-"""Sets of rails compared at a bind; 4 of 8 are 70. Of more, the most promising ones."""
 
 
 class Misfit(StrEnum):
-    """Why a node is refused for good; preemption would not help."""
+    """Why a node is refused: for good, so that preemption would not help, or for now."""
 
     NO_RAILS = "podrail: the node lacks rails that the pod was given"
     TOO_FEW_GPUS = "podrail: the machine type has fewer GPUs than the pod asks for"
+    RAIL_DOWN = "podrail: a rail that the pod was given is down"
+    NEVER_ADMITTED = "podrail: the kubelet's topology policy never admits the pod on this node"
+    RAILS_HELD = "podrail: other pods hold the rails that the pod would get"
+    NUMA_FRAGMENTED = "podrail: the kubelet's topology policy finds no NUMA nodes free for the pod"
+
+    @property
+    def temporary(self) -> bool:
+        """True if the node may do once other pods are gone: then preemption may look there."""
+        return self in {Misfit.RAILS_HELD, Misfit.NUMA_FRAGMENTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +51,26 @@ class Wish:
     gpus: int
     job: Job
     late: bool = False
+    request: Request = ()
+    """The devices that its containers ask for."""
+    gpu_names: tuple[str, ...] = ("nvidia.com/gpu",)
+
+    def need(self, fabric: Profile | None) -> Need:
+        """What its worth depends on, and nothing else: equal for all pods of a template."""
+        rails = self.marker.rails
+        wanted = (self.gpus, rails, self.late, self.request, self.gpu_names)
+        return need.same(Need(*wanted, fabric))
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The rails that a pod gets on a node, what to expect of them, and whether others use them.
 
-    alignment is None on a node of which nothing is known.
+    outlook is None on a node of which nothing is known, or that the kubelet will refuse.
     """
 
     rails: tuple[int, ...]
-    alignment: Alignment | None
+    outlook: Outlook | None
     conflict: bool
 
 
@@ -61,144 +81,170 @@ def wish(pod: Mapping[str, Any], gpu_resources: Sequence[str]) -> Wish | None:
     found = marker.injected(annotations.get(names.INJECTED))
     if found is None or not found.injected:
         return None
+    spec = pod.get("spec") or {}
+    request = _request(spec)
+    asked = {name for container in request for name, _ in container.wants}
     gpus = 0
-    for container in (pod.get("spec") or {}).get("containers") or ():
+    for container in spec.get("containers") or ():
         if container.get("name") == found.container:
-            limits = (container.get("resources") or {}).get("limits") or {}
-            gpus = sum(_count(limits.get(name, 0)) for name in gpu_resources)
-    # Rails that the user named are the user's choice.
-    late = NETWORKS_LATE in found.late and names.RAILS not in annotations
-    return Wish(found, gpus, job.of(pod, str(metadata.get("namespace", ""))), late)
+            gpus = sum(_limits(container).get(name, 0) for name in gpu_resources)
+    return Wish(
+        marker=found,
+        gpus=gpus,
+        job=job.of(pod, str(metadata.get("namespace", ""))),
+        # Rails that the user named are the user's choice.
+        late=NETWORKS_LATE in found.late and names.RAILS not in annotations,
+        request=request,
+        gpu_names=tuple(name for name in gpu_resources if name in asked) or ("nvidia.com/gpu",),
+    )
 
 
-def _count(value: object) -> int:
+def _request(spec: Mapping[str, Any]) -> Request:
+    """What the pod's containers ask for, in the order in which the kubelet gives it."""
+    found = []
+    for one in spec.get("initContainers") or ():
+        sidecar = one.get("restartPolicy") == "Always"
+        found.append((one, Kind.SIDECAR if sidecar else Kind.INIT))
+    found += [(one, Kind.APP) for one in spec.get("containers") or ()]
+    wants = [(tuple(sorted(_limits(one).items())), kind) for one, kind in found]
+    return tuple(Container(some, kind) for some, kind in wants if some)
+
+
+def _limits(container: Mapping[str, Any]) -> dict[str, int]:
+    """The extended resources of a container, those it asks for none of left out."""
+    limits = (container.get("resources") or {}).get("limits") or {}
+    counts = {name: _count(count) for name, count in limits.items() if "/" in name}
+    return {name: count for name, count in counts.items() if count > 0}
+
+
+def _count(value_: object) -> int:
     try:
-        return quantity.whole(value)
+        return quantity.whole(value_)
     except ValueError:
         return 0
 
 
-def judge(topology: Topology, pod: Wish) -> Misfit | None:
-    """Why the pod cannot run on a node of this topology; None if it can."""
-    if pod.gpus > len(topology.gpus):
-        return Misfit.TOO_FEW_GPUS
-    wanted, there = set(pod.marker.rails), set(topology.rails)
-    lacking = not wanted & there if pod.late else not wanted <= there
-    return Misfit.NO_RAILS if wanted and lacking else None
+def waited(pod: Mapping[str, Any], now: datetime) -> float:
+    """For how many seconds the pod has existed; endlessly if it does not say since when."""
+    since = (pod.get("metadata") or {}).get("creationTimestamp")
+    try:
+        return (now - datetime.fromisoformat(str(since))).total_seconds()
+    except (ValueError, TypeError):
+        return float("inf")
 
 
-def value(topology: Topology, pod: Wish) -> float:
-    """What the node is worth to the pod, from 0 to 1."""
-    return alignment.expected(topology, pod.gpus, pod.marker.rails).expected
+def judge(
+    state: State, pod: Wish, fabric: Profile | None = None, waiting: float = float("inf")
+) -> Misfit | None:
+    """Why the pod cannot run in this state; None if it can.
 
-
-def points(values: Sequence[float | None]) -> list[int]:
-    """A score from 0 to 10 for each value: the best gets 10, a worse one at most 9.
-
-    None is a node that is not known: in the middle if another is known, else all are equal.
+    waiting is how many seconds the pod has waited: once its profile's patience is over, which may
+    be none, it is no longer refused for what will pass.
     """
-    known = [one for one in values if one is not None]
-    if not known:
-        return [0] * len(values)
-    most = max(known)
-    # Thousands of nodes are of a few machine types.
-    point = {one: NEUTRAL if one is None else _point(one, most) for one in set(values)}
-    return [point[one] for one in values]
+    wanted = pod.need(fabric)
+    for rule in (_devices, _down, _kubelet, _held):
+        misfit = rule(state, wanted)
+        if misfit is not None and not (misfit.temporary and waiting >= _patience(fabric)):
+            return misfit
+    return None
 
 
-def _point(one: float, most: float) -> int:
-    if one >= most:
-        return BEST
-    return min(BEST - 1, int(BEST * one / most))
+def _patience(fabric: Profile | None) -> int:
+    return 0 if fabric is None else fabric.patience_seconds
+
+
+def _devices(state: State, wanted: Need) -> Misfit | None:
+    topology = state.topology
+    if wanted.gpus > len(topology.gpus):
+        return Misfit.TOO_FEW_GPUS
+    rails, there = set(wanted.rails), set(topology.rails)
+    lacking = not rails & there if wanted.late else not rails <= there
+    return Misfit.NO_RAILS if rails and lacking else None
+
+
+def _down(state: State, wanted: Need) -> Misfit | None:
+    """Rails that were counted at admission cannot be exchanged; of others one must be up."""
+    down = state.down.intersection(wanted.rails)
+    some = wanted.fixed if down else False
+    return Misfit.RAIL_DOWN if some or (down and not state.rails) else None
+
+
+def _kubelet(state: State, wanted: Need) -> Misfit | None:
+    """That too few devices are free is for kube-scheduler to say, which counts them."""
+    found = outcomes.of(state, wanted)
+    if not isinstance(found, Refused) or found.code is Code.TOO_FEW_DEVICES:
+        return None
+    permanent = found.lasting is Lasting.PERMANENT
+    return Misfit.NEVER_ADMITTED if permanent else Misfit.NUMA_FRAGMENTED
+
+
+def _held(state: State, wanted: Need) -> Misfit | None:
+    """Late rails that are to be the pod's own, and of which too few are free."""
+    if not choice.exclusive(state, wanted):
+        return None
+    free = [rail for rail in choice.there(state, wanted) if not state.uses.get(rail)]
+    return Misfit.RAILS_HELD if len(free) < len(wanted.rails) else None
+
+
+def score(
+    state: State, pod: Wish, fabric: Profile | None = None, kin: Kin = NOBODY, near: Near = ANYWHERE
+) -> Score:
+    """What the node is worth to the pod, from 0 to 1, with its parts."""
+    return value.score(state, pod.need(fabric), kin, near)
 
 
 def choose(
-    topology: Topology | None, pod: Wish, fabric: Profile | None, used: Mapping[int, int]
+    state: State | None,
+    pod: Wish,
+    fabric: Profile | None,
+    used: Mapping[int, int],
+    kin: Kin = NOBODY,
 ) -> Choice:
     """The rails that the pod gets on a node, given how many others use each rail there.
 
-    Rails that were counted at admission stay. Late ones are chosen among the profile's that the
-    node has: those that fewest pods use, of as few NUMA groups as possible, admission's own where
-    that makes no difference, the lowest of them. With no rail free admission's stay. Nobody is
-    ever refused here.
+    Rails that were counted at admission stay; late ones are chosen as podrail.score.choice says.
+    Nobody is ever refused here.
     """
-    stay = pod.marker.rails
-    there = _late_rails(topology, fabric) if pod.late and fabric is not None else ()
-    wanted = min(len(stay), len(there))
-    if not wanted or fabric is None:
-        return chosen(topology, pod, stay)
-    # A pod that gets every rail shares them by its profile's own choice.
-    shares = wanted < len(there)
-    if shares and all(used.get(rail) for rail in there) and set(stay) <= set(there):
-        return chosen(topology, pod, stay, conflict=True)
-    group = {rail: _group(rail, topology, fabric) for rail in there}
-    promising = sorted(there, key=lambda rail: (used.get(rail, 0), group[rail], rail))
-    rails = min(
-        map(sorted, islice(combinations(promising, wanted), MOST_CHOICES)),
-        key=lambda some: (
-            sum(used.get(rail, 0) for rail in some),
-            len({group[rail] for rail in some}),
-            len(set(some).difference(stay)),
-            some,
-        ),
-    )
-    conflict = shares and any(used.get(rail) for rail in rails)
-    return chosen(topology, pod, tuple(rails), conflict=conflict)
-
-
-def movable(fabric: Profile) -> Mapping[str, int]:
-    """The rail that each network stands for; none at all if one network stands for several."""
-    found: dict[str, int] = {}
-    for network in fabric.networks:
-        if (
-            network.rail is not None
-            and found.setdefault(network.name, network.rail) != network.rail
-        ):
-            return {}
-    return found
-
-
-def _late_rails(topology: Topology | None, fabric: Profile) -> tuple[int, ...]:
-    """The rails that can be chosen and that the node has; an unknown node has them all."""
-    rails = set(movable(fabric).values())
-    return tuple(sorted(rails if topology is None else rails & set(topology.rails)))
-
-
-def _group(rail: int, topology: Topology | None, fabric: Profile) -> tuple[bool, int]:
-    """The NUMA node of the rail, else its group in the profile."""
-    numa = None if topology is None else topology.numa_of(rail)
-    if numa is not None:
-        return (True, numa)
-    return (False, next(at for at, group in enumerate(fabric.rails.numa_groups) if rail in group))
+    found = choice.rails(state, pod.need(fabric), used, kin)
+    return chosen(state, pod, fabric, found.rails, conflict=found.conflict)
 
 
 def chosen(
-    topology: Topology | None, pod: Wish, rails: tuple[int, ...], *, conflict: bool = False
+    state: State | None,
+    pod: Wish,
+    fabric: Profile | None,
+    rails: tuple[int, ...],
+    *,
+    conflict: bool = False,
 ) -> Choice:
     """The choice of these rails, with what to expect of them on the node."""
-    if topology is None:
-        return Choice(rails, None, conflict)
-    return Choice(rails, alignment.expected(topology, pod.gpus, rails), conflict)
+    found = None if state is None else outlook.given(state, pod.need(fabric), rails)
+    return Choice(rails, None if isinstance(found, Refused) else found, conflict)
 
 
-def record(node: str, topology: Topology | None, pod: Wish, choice: Choice) -> str:
+def record(
+    node: str, topology: Topology | None, pod: Wish, choice_: Choice, score_: Score | None = None
+) -> str:
     """The placement marker (design §11); expected is null on a node that is not known."""
-    found = choice.alignment or Alignment(0.0, None, ())
-    known = choice.alignment is not None
+    found = choice_.outlook
+    parts = {} if score_ is None else score_.parts
+    worth = score_.value if score_ is not None else None
     return marker.compact(
         {
             "v": names.FORMAT_VERSION,
             "node": node,
-            "rails": choice.rails,
-            "gpuSets": [{"gpus": gpus, "p": round(p, 4)} for gpus, p in found.gpu_sets],
-            "tier": found.tier,
-            "expected": round(found.expected, 4) if known else None,
+            "rails": choice_.rails,
+            "gpuSets": [
+                {"gpus": gpus, "p": round(p, 4)} for gpus, p in (found.gpu_sets if found else ())
+            ],
+            "tier": found.tier if found else None,
+            "expected": round(found.worth, 4) if found and found.worth is not None else None,
             "evidence": (Evidence.NONE if topology is None else topology.evidence).value,
             "job": {"key": pod.job.key, "rule": pod.job.rule, "size": pod.job.size},
             "score": {
-                "total": round(BEST * found.expected),
-                "parts": {"alignment": round(found.expected, 4)} if known else {},
+                "total": round(BEST * (worth or 0.0)),
+                "parts": {part.value: round(one, 4) for part, one in parts.items()},
             },
-            "conflict": choice.conflict,
+            "conflict": choice_.conflict,
         }
     )

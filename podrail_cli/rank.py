@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podrail import alignment, fit, names, placement, pod
+from podrail import fit, names, placement, pod
 from podrail.errors import MalformedError, Problem
+from podrail.evidence.atlas import Found
 from podrail.placement import Wish
 from podrail.reading import shown
-from podrail.topology import Topology
+from podrail.score import state, value
+from podrail.score.state import State
 from podrail_cli import output
 
 Document = Mapping[str, Any]
@@ -96,41 +98,64 @@ _CHECKS: Final = {"Node": _check_node, "Pod": _check_pod}
 
 
 def rank(
-    wanting: Document, wish: Wish, cluster: Cluster, shapes: Mapping[str, Topology]
+    wanting: Document, wish: Wish, cluster: Cluster, found: Mapping[str, Found]
 ) -> list[Ranked]:
-    """Every node of the cluster: those that fit by score, then the others."""
+    """Every node of the cluster: those that fit by score, then the others.
+
+    found has what is known of each node by its name.
+    """
     bound: dict[str, list[Document]] = defaultdict(list)
     for one in cluster.pods:
         bound[(one.get("spec") or {}).get("nodeName") or ""].append(one)
     wanted = fit.asked(wanting)
-    reasons, topologies = [], []
+    reasons, known = [], []
     for node in cluster.nodes:
-        topology = shapes.get(_labels(node).get(names.INSTANCE_TYPE, ""))
-        misfit = None if topology is None else placement.judge(topology, wish)
-        short = fit.shortage(wanted, fit.free(node, bound[node["metadata"]["name"]]))
-        reasons.append(short or (misfit.value if misfit else ""))
-        topologies.append(topology)
-    fitting = [topology for topology, reason in zip(topologies, reasons, strict=True) if not reason]
-    values = [None if one is None else placement.value(one, wish) for one in fitting]
-    scores = iter(placement.points(values))
+        free = fit.free(node, bound[node["metadata"]["name"]])
+        state_ = _state(found.get(node["metadata"]["name"]), free)
+        misfit = None if state_ is None else placement.judge(state_, wish)
+        reasons.append(fit.shortage(wanted, free) or (misfit.value if misfit else ""))
+        known.append(state_)
+    values = [
+        None if state_ is None else placement.score(state_, wish).value
+        for state_, reason in zip(known, reasons, strict=True)
+        if not reason
+    ]
+    scores = iter(value.points(values))
     ranked = [
-        _ranked(node, topology, wish, "" if reason else next(scores), reason)
-        for node, topology, reason in zip(cluster.nodes, topologies, reasons, strict=True)
+        _ranked(node, state_, wish, "" if reason else next(scores), reason)
+        for node, state_, reason in zip(cluster.nodes, known, reasons, strict=True)
     ]
     return sorted(ranked, key=lambda one: (bool(one.reason), -one.score, one.node))
 
 
+def broken(found: Mapping[str, Found]) -> list[str]:
+    """What tells of nodes but cannot be read, a line each."""
+    return [
+        f"{node}: {one.evidence} is not used: {one.why}"
+        for node, known in sorted(found.items())
+        for one in known.unused
+        if one.broken
+    ]
+
+
+def _state(found: Found | None, free: Mapping[str, int]) -> State | None:
+    if found is None or found.basis is None:
+        return None
+    seen = found.kubelet
+    kubelet = state.kubelet(seen.policy, seen.scope, seen.options)
+    return state.same(State(state.plain(found.basis), kubelet, free=state.counted(free)))
+
+
 def _ranked(
-    node: Document, topology: Topology | None, wish: Wish, score: int | str, reason: str
+    node: Document, known: State | None, wish: Wish, score: int | str, reason: str
 ) -> Ranked:
-    found = None
-    if topology is not None:
-        found = alignment.expected(topology, wish.gpus, wish.marker.rails)
+    found = placement.chosen(known, wish, None, wish.marker.rails).outlook
+    worth = None if found is None else found.worth
     return Ranked(
         node=node["metadata"]["name"],
         shape=_labels(node).get(names.INSTANCE_TYPE, ""),
         score=score if isinstance(score, int) else 0,
-        expected=None if found is None else round(found.expected, 4),
+        expected=None if worth is None else round(worth, 4),
         tier=found.tier.value if found is not None and found.tier is not None else "",
         reason=reason,
     )

@@ -39,7 +39,7 @@ def test_filter_answers_by_name_with_constant_reasons() -> None:
 def test_prioritize_answers_whole_numbers() -> None:
     """A bare list with a host for each name."""
     answer = stage().client.post("/prioritize", json={**ARGUMENTS, "NodeNames": ["a", "b"]})
-    assert b'[{"Host":"a","Score":10},{"Host":"b","Score":2}]' == answer.data
+    assert b'[{"Host":"a","Score":10},{"Host":"b","Score":4}]' == answer.data
 
 
 @pytest.mark.parametrize("verb", ["filter", "prioritize", "bind"])

@@ -34,8 +34,8 @@ def test_a_node_is_refused_for_its_machine_type_only() -> None:
 
 def test_the_aligned_node_is_best_and_an_unknown_one_neutral() -> None:
     """In the order of the names."""
-    assert [10, 2, 5] == stage().judge.prioritize(asked(names=["a", "b", "d"]))
-    assert [5, 2, 10] == stage().judge.prioritize(asked(names=["d", "b", "a"]))
+    assert [10, 4, 5] == stage().judge.prioritize(asked(names=["a", "b", "d"]))
+    assert [5, 4, 10] == stage().judge.prioritize(asked(names=["d", "b", "a"]))
 
 
 def test_where_no_node_is_known_all_score_nothing() -> None:

@@ -1,8 +1,7 @@
-"""The best pairing of GPUs with rails, and what to expect."""
+"""The best pairing of GPUs with rails."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import combinations, permutations
 
@@ -40,8 +39,15 @@ def test_an_assignment_is_the_cheapest_of_all(cost: list[list[float]]) -> None:
     )
 
 
+TIERS = st.lists(
+    st.lists(st.sampled_from([Tier.PIX, Tier.PHB, Tier.SYS]), min_size=4, max_size=4),
+    min_size=2,
+    max_size=4,
+)
+
+
 @pytest.mark.parametrize(
-    ("shape", "expected", "tier"),
+    ("shape", "worth", "tier"),
     [
         ("podrail-aligned", 1.0, Tier.PIX),
         ("podrail-crossed", 0.2, Tier.SYS),
@@ -53,33 +59,48 @@ def test_an_assignment_is_the_cheapest_of_all(cost: list[list[float]]) -> None:
     ],
 )
 def test_a_whole_node_is_as_aligned_as_its_machine_allows(
-    shape: str, expected: float, tier: Tier
+    shape: str, worth: float, tier: Tier
 ) -> None:
     """Two GPUs may share a NIC that is near both; Grace is judged by NUMA; all-SYS is bad."""
     topology = placing.SHAPES[shape]
-    found = alignment.expected(topology, len(topology.gpus), topology.rails)
-    assert pytest.approx(expected) == found.expected
+    found = alignment.best(topology, tuple(range(len(topology.gpus))), topology.rails)
+    assert pytest.approx(worth) == found.worth
     assert tier is found.tier
-    assert ((tuple(range(len(topology.gpus))), 1.0),) == found.gpu_sets
+    assert pytest.approx(worth) == alignment.ideal(topology, len(topology.gpus))
 
 
-def test_a_part_of_a_node_is_an_expectation_over_the_gpus_it_may_get() -> None:
-    """One GPU of eight with rail 0: aligned once, same socket three times, far four times."""
-    found = alignment.expected(placing.ALIGNED, 1, (0,))
-    assert pytest.approx((1.0 + 3 * 0.5 + 4 * 0.2) / 8) == found.expected
-    assert 8 == len(found.gpu_sets)
+@settings(max_examples=100, deadline=None)
+@given(TIERS)
+def test_the_short_way_finds_what_the_long_one_does(rows: list[list[Tier]]) -> None:
+    """Against every way to give each GPU a rail of its own."""
+    topology = replace(wide(len(rows), 4), tiers=tuple(tuple(row) for row in rows))
+    gpus = range(len(rows))
+    most = max(
+        sum(topology.worth[rail][gpu] for gpu, rail in zip(gpus, rails, strict=True))
+        for rails in permutations(range(4), len(rows))
+    )
+    assert (
+        pytest.approx(most / len(rows)) == alignment.best(topology, tuple(gpus), (0, 1, 2, 3)).worth
+    )
 
 
-def test_many_sets_of_gpus_are_sampled() -> None:
-    """The likelihoods told are of the sets looked at."""
-    found = alignment.expected(placing.ALIGNED, 4, (0, 1, 2, 3))
-    assert pytest.approx(1 / 70) == found.gpu_sets[0][1]
+@settings(max_examples=60, deadline=None)
+@given(TIERS, st.integers(1, 4))
+def test_the_ideal_is_the_best_of_all_sets_of_gpus(rows: list[list[Tier]], many: int) -> None:
+    """Nothing that the kubelet may hand out is worth more, and something is worth as much."""
+    topology = replace(wide(len(rows), 4), tiers=tuple(tuple(row) for row in rows))
+    many = min(many, len(rows))
+    worths = [
+        alignment.best(topology, gpus, (0, 1, 2, 3)).worth
+        for gpus in combinations(range(len(rows)), many)
+    ]
+    assert pytest.approx(max(worths)) == alignment.ideal(topology, many)
 
 
-@pytest.mark.parametrize(("gpus", "rails"), [(8, ()), (0, (0,)), (8, (77,))])
-def test_nothing_to_pair_is_worth_nothing(gpus: int, rails: tuple[int, ...]) -> None:
-    """No rails, no GPUs, or rails that the node has not."""
-    assert 0.0 == alignment.expected(placing.ALIGNED, gpus, rails).expected
+@pytest.mark.parametrize(("gpus", "rails"), [(0, 2), (2, 0)])
+def test_without_gpus_or_rails_nothing_is_the_ideal(gpus: int, rails: int) -> None:
+    """There is nothing to pair."""
+    assert 0.0 == alignment.ideal(wide(2, rails), gpus)
 
 
 def test_fewer_rails_than_gpus_are_shared_evenly() -> None:
@@ -100,27 +121,6 @@ def wide(gpus: int, rails: int) -> Topology:
     return Topology("wide", (0,) * gpus, nics, tiers, Judged.PCIE, Evidence.CATALOG)
 
 
-def test_too_many_sets_are_sampled_without_counting_them() -> None:
-    """32 of 64 GPUs are 1.8e18 sets: a few are looked at, the likelihood told stays the true one."""
-    found = alignment.expected(wide(64, 8), 32, tuple(range(8)))
-    assert (1.0, 8) == (found.expected, len(found.gpu_sets))
-    assert pytest.approx(1 / math.comb(64, 32)) == found.gpu_sets[0][1]
-
-
-def test_a_sample_is_spread_over_all_sets() -> None:
-    """Different ones, in order, from the first to near the last."""
-    found = alignment._sets(20, 10, 100)
-    assert (100, sorted(set(found))) == (len(found), found)
-    assert (0, True) == (found[0][0], found[-1][0] > 0)
-
-
-@pytest.mark.parametrize(("whole", "size"), [(5, 1), (6, 3), (8, 4)])
-def test_a_set_is_found_by_its_number(whole: int, size: int) -> None:
-    """The numbers count the sets in order."""
-    sets = list(combinations(range(whole), size))
-    assert sets == [alignment._numbered(whole, size, number) for number in range(len(sets))]
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
@@ -134,13 +134,13 @@ def test_a_set_is_found_by_its_number(whole: int, size: int) -> None:
 def test_a_nearer_nic_never_makes_a_node_worth_less(
     rows: list[list[Tier]], gpu: int, nic: int
 ) -> None:
-    """Expected alignment rises with every tier, or stays."""
+    """What a pairing is worth rises with every tier, or stays."""
     nearer = [list(row) for row in rows]
     nearer[gpu % len(rows)][nic] = Tier.PIX
     before, after = (
         replace(wide(len(rows), 3), tiers=tuple(tuple(row) for row in each))
         for each in (rows, nearer)
     )
-    for gpus in (1, 2):
-        worse = alignment.expected(before, gpus, (0, 1)).expected
-        assert worse <= alignment.expected(after, gpus, (0, 1)).expected
+    for gpus in combinations(range(len(rows)), 2):
+        worse = alignment.best(before, gpus, (0, 1)).worth
+        assert worse <= alignment.best(after, gpus, (0, 1)).worth

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from podrail import binding, names, networks, placement
 from podrail.placement import Choice
+from podrail.score import state
 from podrail.topology import Topology
 
 SHARED = placing.shared()
@@ -23,7 +24,7 @@ def chosen(
     document: dict[str, Any], used: dict[int, int], topology: Topology = placing.ALIGNED
 ) -> Choice:
     """The choice for a pod where others use these rails."""
-    return placement.choose(topology, placing.wish(document), SHARED, used)
+    return placement.choose(state.idle(topology), placing.wish(document), SHARED, used)
 
 
 def half(**fields: Any) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def test_rails_that_the_node_lacks_are_taken_out() -> None:
     """A node with four rails gets four networks."""
     document = placing.injected(ALL_RAILS, annotations={names.NETWORKS: "mine"})
     wish = placing.wish(document)
-    choice = placement.choose(placing.FOUR_RAILS, wish, ALL_RAILS, {})
+    choice = placement.choose(state.idle(placing.FOUR_RAILS), wish, ALL_RAILS, {})
     late = binding.late(document, wish, ALL_RAILS, {}, choice)
     found = ["team/mine", "default/rail0", "default/rail1", "default/rail2", "default/rail3"]
     assert (found, (0, 1, 2, 3)) == (named(late.annotations[names.NETWORKS]), late.rails)
@@ -174,7 +175,7 @@ def test_of_counted_rails_only_settings_are_late() -> None:
         resources=[{"name": f"x.io/rail{rail}", "rail": rail} for rail in range(2)],
     )
     document = placing.injected(fabric, builders.container(gpus=2))
-    choice = placement.choose(placing.ALIGNED, placing.wish(document), fabric, {0: 1})
+    choice = placement.choose(state.idle(placing.ALIGNED), placing.wish(document), fabric, {0: 1})
     late = binding.late(document, placing.wish(document), fabric, {}, choice)
     assert binding.Late({}, (0, 1)) == late
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import builders
 import placing
 import pytest
+import states
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podrail import names, placement
 from podrail.job import Job
+from podrail.kubelet.node import Container, Kind, Policy
 from podrail.placement import Misfit
+from podrail.score import choice as choices
+from podrail.score import kin
+from podrail.score.weights import Part
 from podrail.topology import Evidence, Judged, Nic, Tier, Topology
+from podrail.topology import State as Port
 
 RAILS = builders.shipped()["sriov-rails"]
 
@@ -40,14 +47,14 @@ def test_a_node_is_refused_for_what_no_preemption_can_mend(
 ) -> None:
     """Misalignment is never a refusal."""
     assert misfit == placement.judge(
-        topology, placing.wish(placing.injected(RAILS, builders.container(gpus=gpus)))
+        states.node(topology), placing.wish(placing.injected(RAILS, builders.container(gpus=gpus)))
     )
 
 
 def test_late_rails_need_only_some_of_the_nodes() -> None:
     """The others are chosen away at the bind."""
     whole = placing.wish(placing.injected(placing.shared()))
-    assert placement.judge(placing.FOUR_RAILS, whole) is None
+    assert placement.judge(states.node(placing.FOUR_RAILS), whole, ALL_RAILS) is None
 
 
 def test_the_reasons_hold_no_value_that_could_vary() -> None:
@@ -55,28 +62,6 @@ def test_the_reasons_hold_no_value_that_could_vary() -> None:
     for reason in Misfit:
         assert reason.value.startswith("podrail: ")
         assert not any(letter.isdigit() for letter in reason.value)
-
-
-def test_an_aligned_node_is_worth_more() -> None:
-    """Five times as much as one whose pairs are all SYS."""
-    wish = placing.wish(placing.injected(RAILS))
-    assert 1.0 == placement.value(placing.ALIGNED, wish)
-    assert pytest.approx(0.2) == placement.value(placing.CROSSED, wish)
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.none() | st.floats(0, 1), max_size=8))
-def test_points_are_integers_and_the_best_node_alone_has_ten(values: list[float | None]) -> None:
-    """A worse one has at most nine; unknown is in the middle if anything is known."""
-    points = placement.points(values)
-    known = [value for value in values if value is not None]
-    for value, point in zip(values, points, strict=True):
-        assert type(point) is int
-        if value is None:
-            assert point == (5 if known else 0)
-        else:
-            assert (point == 10) == (value == max(known))
-            assert 0 <= point <= 10
 
 
 def test_a_pod_without_a_marker_has_no_wish() -> None:
@@ -98,7 +83,7 @@ def test_a_quantity_that_is_no_count_counts_nothing() -> None:
 
 def test_counted_rails_stay_as_admission_chose_them() -> None:
     """Limits are fixed by then."""
-    choice = placement.choose(placing.ALIGNED, placing.wish(placing.injected(RAILS)), RAILS, {0: 5})
+    choice = placement.choose(states.node(), states.wish(), RAILS, {0: 5})
     assert (tuple(range(8)), False) == (choice.rails, choice.conflict)
 
 
@@ -122,21 +107,21 @@ def test_late_rails_are_the_least_used_of_one_socket(
 ) -> None:
     """Free ones before near ones, else admission's; none free is a conflict, never a refusal."""
     wish = half()
-    choice = placement.choose(placing.ALIGNED, wish, SHARED, Counter(used))
+    choice = placement.choose(states.node(), wish, SHARED, Counter(used))
     assert (rails or wish.marker.rails, conflict) == (choice.rails, choice.conflict)
 
 
 def test_a_pod_with_every_rail_shares_them_by_its_profiles_choice() -> None:
     """That is no conflict; rails that the node lacks are left out."""
     whole = placing.wish(placing.injected(ALL_RAILS))
-    choice = placement.choose(placing.FOUR_RAILS, whole, ALL_RAILS, Counter({0: 3}))
+    choice = placement.choose(states.node(placing.FOUR_RAILS), whole, ALL_RAILS, Counter({0: 3}))
     assert ((0, 1, 2, 3), False) == (choice.rails, choice.conflict)
 
 
 @pytest.mark.parametrize("fabric", [None, builders.fabric("other")])
 def test_without_the_profiles_rails_admissions_stay(fabric: Any) -> None:
     """The profile is gone, or has no rails any more."""
-    assert half().marker.rails == placement.choose(placing.ALIGNED, half(), fabric, {}).rails
+    assert half().marker.rails == placement.choose(states.node(), half(), fabric, {}).rails
 
 
 def test_on_an_unknown_node_rails_are_chosen_by_the_profiles_groups() -> None:
@@ -145,21 +130,22 @@ def test_on_an_unknown_node_rails_are_chosen_by_the_profiles_groups() -> None:
     used = dict.fromkeys(wish.marker.rails, 1)
     choice = placement.choose(None, wish, SHARED, used)
     assert set(range(8)) == {*choice.rails, *wish.marker.rails}
-    assert choice.alignment is None
+    assert choice.outlook is None
 
 
 def test_one_network_for_several_rails_cannot_be_told_apart() -> None:
     """So its rails are not chosen late."""
     networks = [{"name": "default/all", "rail": rail} for rail in range(2)]
     one = builders.fabric(attachment="SharedDevice", rails={"count": 2}, networks=networks)
-    assert {} == placement.movable(one)
+    assert {} == choices.movable(one)
 
 
 def test_the_placement_marker_is_of_the_format() -> None:
     """Design section 11, compact and sorted."""
     wish = placing.wish(placing.injected(RAILS))
-    choice = placement.choose(placing.ALIGNED, wish, RAILS, {})
-    told = json.loads(placement.record("n1", placing.ALIGNED, wish, choice))
+    choice = placement.choose(states.node(), wish, RAILS, {})
+    score = placement.score(states.node(), wish, RAILS)
+    told = json.loads(placement.record("n1", placing.ALIGNED, wish, choice, score))
     assert {
         "v": 1,
         "node": "n1",
@@ -169,7 +155,16 @@ def test_the_placement_marker_is_of_the_format() -> None:
         "expected": 1.0,
         "evidence": "catalog",
         "job": {"key": "team/worker-0", "rule": "pod", "size": 1},
-        "score": {"total": 10, "parts": {"alignment": 1.0}},
+        "score": {
+            "total": 9,
+            "parts": {
+                "alignment": 1.0,
+                "certainty": 1.0,
+                "health": 1.0,
+                "packing": 0.0,
+                "reach": 1.0,
+            },
+        },
         "conflict": False,
     } == told
 
@@ -190,7 +185,7 @@ def test_rails_that_the_user_named_are_not_chosen_again() -> None:
     """podrail.dev/rails is the user's own choice, also on a fabric whose rails are late."""
     wish = half(annotations={names.RAILS: "0,1,2,3"})
     assert "networks" in wish.marker.late
-    choice = placement.choose(placing.ALIGNED, wish, SHARED, dict.fromkeys(range(4), 1))
+    choice = placement.choose(states.node(), wish, SHARED, dict.fromkeys(range(4), 1))
     assert ((0, 1, 2, 3), False) == (choice.rails, choice.conflict)
 
 
@@ -200,7 +195,7 @@ def test_admissions_own_rails_are_kept_where_they_are_as_good() -> None:
     assert {(0, 1, 2, 3), (4, 5, 6, 7)} == own
     for number in range(9):
         wish = half(name=f"worker-{number}")
-        assert wish.marker.rails == placement.choose(placing.ALIGNED, wish, SHARED, {}).rails
+        assert wish.marker.rails == placement.choose(states.node(), wish, SHARED, {}).rails
 
 
 def test_many_rails_are_chosen_in_bounded_time() -> None:
@@ -209,7 +204,7 @@ def test_many_rails_are_chosen_in_bounded_time() -> None:
     fabric = builders.fabric(
         attachment="SharedDevice", rails={"count": 32, "gpus": 32}, networks=networks
     )
-    marker = replace(half().marker, rails=tuple(range(16)))
+    marker = half().marker._replace(rails=tuple(range(16)))
     wish = replace(half(), marker=marker)
     choice = placement.choose(None, wish, fabric, dict.fromkeys(range(16), 1))
     assert (tuple(range(16, 32)), False) == (choice.rails, choice.conflict)
@@ -221,7 +216,7 @@ def test_a_late_choice_has_as_many_rails_and_a_conflict_only_where_free_ones_lac
     used: dict[int, int],
 ) -> None:
     """Ascending, different, all of the profile."""
-    choice = placement.choose(placing.ALIGNED, half(), SHARED, used)
+    choice = placement.choose(states.node(), half(), SHARED, used)
     free = sum(not used.get(rail) for rail in range(8))
     assert 4 == len(set(choice.rails) & set(range(8)))
     assert sorted(choice.rails) == list(choice.rails)
@@ -235,8 +230,15 @@ def test_the_longest_record_is_below_the_limit_of_a_marker() -> None:
     tiers = ((Tier.PIX,) * 64,) * 64
     node = Topology("x", (0,) * 64, nics, tiers, Judged.PCIE, Evidence.CATALOG)
     job = Job("n" * 63 + "/" + "j" * 507, "scheduling-group", 999_999)
-    wish = placement.Wish(replace(half().marker, rails=rails), 60, job)
-    told = placement.record("n" * 253, node, wish, placement.choose(node, wish, None, {}))
+    wish = placement.Wish(half().marker._replace(rails=rails), 60, job)
+    state = states.node(node)
+    told = placement.record(
+        "n" * 253,
+        node,
+        wish,
+        placement.choose(state, wish, None, {}),
+        placement.score(state, wish, kin=kin.of({0: 1}), near=kin.Near(0.5, 0.5, 0.5)),
+    )
     assert len(told) <= names.MARKER_BYTES
 
 
@@ -246,3 +248,122 @@ def test_only_the_gpus_of_the_container_with_the_rails_count() -> None:
     document = placing.injected(SHARED, *containers)
     document["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "2"
     assert 4 == placing.wish(document).gpus
+
+
+def test_what_a_pod_asks_for_is_known_container_by_container() -> None:
+    """In the kubelet's order, init containers first; what is no device is left out."""
+    document = placing.injected(RAILS)
+    document["spec"]["initContainers"] = [
+        {"name": "a", "resources": {"limits": {"x.io/fpga": "1", "cpu": "2"}}},
+        {"name": "b", "restartPolicy": "Always", "resources": {"limits": {"x.io/fpga": "2"}}},
+        {"name": "c"},
+    ]
+    found = placing.wish(document).request
+    assert (Container((("x.io/fpga", 1),), Kind.INIT), Kind.SIDECAR) == (found[0], found[1].kind)
+    assert (3, Kind.APP, 9) == (len(found), found[2].kind, len(found[2].wants))
+
+
+EDGE = dict.fromkeys(range(5), 1)
+"""Three of eight rails are left."""
+
+
+@pytest.mark.parametrize(
+    ("patience", "waiting", "misfit"),
+    [
+        pytest.param(0, 0, None, id="no patience"),
+        pytest.param(60, 59, Misfit.RAILS_HELD, id="still waiting"),
+        pytest.param(60, 60, None, id="has waited"),
+    ],
+)
+def test_held_rails_are_a_refusal_as_long_as_the_profile_has_patience(
+    patience: int, waiting: float, misfit: Misfit | None
+) -> None:
+    """Afterwards, and without patience, the node only scores low."""
+    fabric = builders.fabric(
+        attachment="SharedDevice",
+        rails={"count": 8},
+        networks=[{"name": f"default/rail{rail}", "rail": rail} for rail in range(8)],
+        partial="Proportional",
+        patienceSeconds=patience,
+    )
+    wish = states.wish(fabric, 4)
+    assert misfit is placement.judge(states.node(used=EDGE), wish, fabric, waiting)
+    low, usual = (placement.score(states.node(used=used), wish, fabric) for used in (EDGE, {}))
+    assert (True, False) == (low.refused, usual.refused)
+    assert low.value is not None
+    assert usual.value is not None
+    assert low.value < usual.value / 4
+
+
+FRAGMENTS = (0, 1, 2, 5, 6, 7)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "free", "policy", "waiting", "misfit"),
+    [
+        pytest.param(4, FRAGMENTS, Policy.RESTRICTED, 0, Misfit.NUMA_FRAGMENTED, id="fragments"),
+        pytest.param(4, FRAGMENTS, Policy.RESTRICTED, 60, None, id="has waited"),
+        pytest.param(4, FRAGMENTS, Policy.BEST_EFFORT, 0, None, id="best-effort admits"),
+        pytest.param(4, (0, 1, 2, 3), Policy.RESTRICTED, 0, None, id="a free half"),
+        pytest.param(8, range(8), Policy.RESTRICTED, 0, Misfit.NEVER_ADMITTED, id="whole node"),
+        pytest.param(8, range(8), Policy.RESTRICTED, 60, Misfit.NEVER_ADMITTED, id="never"),
+        pytest.param(4, (0, 1), Policy.RESTRICTED, 0, None, id="the scheduler knows of more"),
+    ],
+)
+def test_what_the_kubelet_refuses_is_refused_before(
+    gpus: int, free: Any, policy: Policy, waiting: float, misfit: Misfit | None
+) -> None:
+    """For good what no freed device mends; for a while what preemption does (k8s 1.36 table D5)."""
+    rails = [{"name": f"x.io/rail{rail}", "rail": rail} for rail in range(8)]
+    fabric = builders.fabric(
+        attachment="SriovVF",
+        rails={"count": 8, "numaGroups": [[0, 1, 2, 3], [4, 5, 6, 7]]},
+        resources=rails,
+        partial="Proportional",
+        patienceSeconds=60,
+    )
+    wish = states.wish(fabric, gpus, annotations={names.RAILS: "0,1,2,3"} if gpus == 4 else None)
+    state = states.node(gpus=free, policy=policy)
+    assert misfit is placement.judge(state, wish, fabric, waiting)
+
+
+def test_which_refusals_preemption_may_mend() -> None:
+    """Those that end when other pods go."""
+    temporary = {misfit for misfit in Misfit if misfit.temporary}
+    assert {Misfit.RAILS_HELD, Misfit.NUMA_FRAGMENTED} == temporary
+
+
+@pytest.mark.parametrize(
+    ("fabric", "down", "misfit"),
+    [
+        pytest.param(RAILS, (3,), Misfit.RAIL_DOWN, id="counted"),
+        pytest.param(ALL_RAILS, (3,), None, id="late"),
+        pytest.param(builders.shipped()["sriov-pool"], (3,), None, id="pooled"),
+        pytest.param(ALL_RAILS, range(8), Misfit.RAIL_DOWN, id="all of them"),
+    ],
+)
+def test_a_rail_that_is_down_is_never_used(fabric: Any, down: Any, misfit: Misfit | None) -> None:
+    """A counted one cannot be exchanged; another is left out, and the node is worth less."""
+    state = states.node(states.ports(placing.ALIGNED, **{f"r{rail}": Port.DOWN for rail in down}))
+    wish = states.wish(fabric)
+    assert misfit is placement.judge(state, wish, fabric)
+    if misfit is None:
+        assert set(placement.choose(state, wish, fabric, {}).rails) <= set(wish.marker.rails)
+        broken, sound = (placement.score(one, wish, fabric) for one in (state, states.node()))
+        assert 7 / 8 == broken.parts[Part.HEALTH]
+        assert (broken.value or 0) < (sound.value or 0)
+
+
+@pytest.mark.parametrize(
+    ("since", "seconds"),
+    [
+        pytest.param("2026-11-30T09:00:00Z", 90.0, id="known"),
+        pytest.param(None, float("inf"), id="a template has no time"),
+        pytest.param("yesterday", float("inf"), id="no time"),
+        pytest.param("2026-11-30T09:00:00", float("inf"), id="no zone"),
+    ],
+)
+def test_how_long_a_pod_has_waited(since: str | None, seconds: float) -> None:
+    """By its creationTimestamp; one that does not say has no patience left."""
+    now = datetime(2026, 11, 30, 9, 1, 30, tzinfo=UTC)
+    assert seconds == placement.waited({"metadata": {"creationTimestamp": since}}, now)

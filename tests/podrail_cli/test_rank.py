@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import builders
+import placing
 import pytest
 import terminal
 import yaml
+
+from podrail.evidence import noderails
+from podrail.evidence.noderails import NodeRails
 
 SHAPES: Final = str(resources.files("podrail_cli") / "data" / "shapes")
 """The demo's two shapes: podrail-aligned and podrail-crossed."""
@@ -64,9 +68,25 @@ def test_aligned_nodes_come_before_unknown_and_crossed_ones(tmp_path: Path) -> N
         ("aligned-a", "podrail-aligned", 10, 1.0, "PIX", ""),
         ("aligned-b", "podrail-aligned", 10, 1.0, "PIX", ""),
         ("unknown", "", 5, None, "", ""),
-        ("crossed", "podrail-crossed", 2, 0.2, "SYS", ""),
+        ("crossed", "podrail-crossed", 4, 0.2, "SYS", ""),
     ]
     assert expected == [tuple(one.values()) for one in rank(cluster)]
+
+
+def test_what_an_agent_saw_comes_before_the_machine_type(tmp_path: Path) -> None:
+    """NodeRails in the dump; one that cannot be read is told, and the machine type counts."""
+    wired = placing.CROSSED
+    documents = [
+        node("a", "podrail-aligned"),
+        noderails.document(NodeRails("a", observed=wired)),
+        node("b", "podrail-crossed"),
+        {"apiVersion": "v2", "kind": "NodeRails", "metadata": {"name": "b"}},
+    ]
+    cluster = dump(tmp_path, *documents)
+    assert [("SYS", 0.2), ("SYS", 0.2)] == [(one["tier"], one["expected"]) for one in rank(cluster)]
+    words = ("rank", "-f", "-", "--cluster", cluster, "--shapes", SHAPES)
+    told = terminal.run(*words, given=builders.document()).stderr
+    assert told.startswith("b: noderails is not used: NodeRails b.apiVersion: expected podrail.dev")
 
 
 def test_a_node_whose_devices_are_taken_comes_last_with_the_reason(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+// Lets a function be declared whose body linkname finds.
