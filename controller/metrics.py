@@ -13,6 +13,10 @@ class Metrics:
         self.writes = self._counter("status_writes", "Statuses that were written.")
         self.errors = self._counter("status_errors", "Statuses the API server did not take.")
         self.faults = self._counter("faults", "Rounds that ended in an error of ours.")
+        self.templates = self._counter("claim_templates", "Claim templates that were made.")
+        self.template_errors = self._counter(
+            "claim_template_errors", "Claim templates the API server did not take."
+        )
         self.profiles = Gauge(
             "podrail_controller_profiles",
             "FabricProfiles by what their Ready condition says.",

@@ -1,4 +1,4 @@
-"""podrail-controller: keeps the statuses of FabricProfiles true until it is told to stop."""
+"""podrail-controller: keeps statuses true and makes claim templates until it is told to stop."""
 
 import atexit
 import os
@@ -12,10 +12,15 @@ from typing import Any
 
 from controller.reconciler import MANAGER, Reconciler, Times, View
 from controller.settings import Settings
-from podrail_io import logs, serving, web
+from controller.templates import Templates
+from podrail import profiles
+from podrail.profiles import Loaded
+from podrail_io import files, logs, serving, web
 from podrail_io.environ import SettingsError
+from podrail_io.files import FileError
 from podrail_io.kube import Api, KubeError
 from podrail_io.lease import Lease, Surroundings
+from podrail_io.living import Living
 from podrail_io.reflector import World
 
 
@@ -25,23 +30,31 @@ def main() -> None:
         settings = Settings.from_environ(os.environ)  # noqa: TID251 - the program reads it
         logs.setup(sys.stderr, settings.log_level)
         api = Api.connect(settings.kubeconfig, settings.server)
-    except (SettingsError, KubeError) as error:
+        shipped = files.package_documents(*profiles.SHIPPED)
+        fabrics = Living(shipped, settings.profiles, profiles.layered)
+    except (SettingsError, FileError, KubeError, OSError) as error:
         sys.exit(f"podrail-controller: {error}")
-    serving.serve(lambda: _application(settings, api), settings.serving)
+    serving.serve(lambda: _application(settings, api, fabrics), settings.serving)
 
 
-def _application(settings: Settings, api: Api) -> Any:
-    view = View(api, World(time.monotonic, random.random))
+def _application(settings: Settings, api: Api, fabrics: Living[Loaded]) -> Any:
+    world = World(time.monotonic, random.random)
+    view = View(api, world)
+    fabrics.follow(api, profiles.RESOURCES, profiles.resource, world)
     identity = settings.identity or f"{platform.node()}_{uuid.uuid4()}"
     around = Surroundings(time.monotonic, _now, random.random)
     lease = Lease(api, (settings.namespace, MANAGER), identity, around)
     reconciler = Reconciler(api, view, lease, Times(_stamp, time.thread_time), settings.isolation)
+    templates = Templates(api, world, lease, fabrics, reconciler.metrics)
     # The worker ends in good order at SIGTERM, and the next process need not wait for the lease.
     atexit.register(lease.stop)
-    view.start()
-    lease.start()
-    reconciler.start()
-    return web.application("podrail-controller", view.problems, reconciler.metrics.registry)
+    for each in (view, fabrics, lease, reconciler, templates):
+        each.start()
+
+    def problems() -> list[str]:
+        return [*view.problems(), *templates.problems()]
+
+    return web.application("podrail-controller", problems, reconciler.metrics.registry)
 
 
 def _now() -> datetime:

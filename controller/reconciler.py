@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controller import conditions
+from controller import conditions, guard
 from controller.conditions import Scenery
 from controller.metrics import Metrics
 from podrail import nad, profile, profiles
@@ -126,12 +126,7 @@ class Reconciler:
 
     def _guarded(self) -> bool:
         """Whether a round did all it should; no error ends the thread."""
-        try:
-            return self.round()
-        except Exception:  # noqa: BLE001 - the outermost loop of this program
-            self.metrics.faults.inc()
-            _LOG.exception("round failed")
-            return False
+        return guard.guarded(self.round, self.metrics.faults)
 
     def round(self) -> bool:
         """Write each status that is not what it should be; False if one could not be written."""

@@ -21,6 +21,8 @@ class Settings:
     """PODRAIL_KUBECONFIG: how to reach the API server from outside; else the service account."""
     server: str
     """PODRAIL_SERVER: the URL of an API server that wants no authentication."""
+    profiles: Path | None
+    """PODRAIL_PROFILES: a folder of FabricProfiles beside the shipped ones, as the webhook's."""
     namespace: str
     """PODRAIL_NAMESPACE (podrail-system): where the Lease podrail-controller is."""
     identity: str
@@ -47,6 +49,7 @@ class Settings:
             serving=Serving(host, port, worker_class=worker, threads=4),
             kubeconfig=read.file("KUBECONFIG"),
             server=read.text("SERVER"),
+            profiles=read.folder("PROFILES"),
             namespace=read.text("NAMESPACE", "podrail-system"),
             identity=read.text("IDENTITY"),
             isolation=Isolation(enforced, frozenset(shared)),

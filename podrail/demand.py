@@ -2,11 +2,12 @@
 
 import re
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
 from podrail import job, names, quantity
+from podrail.dra import device, entry
 from podrail.draft import Demand
 from podrail.errors import PodError
 from podrail.fabric import Attachment, Partial, Profile
@@ -26,10 +27,6 @@ _SHARED: Final = ".shared"
 """Suffix of a GPU resource under time-slicing or MPS (k8s-device-plugin, renameByDefault)."""
 _SHARING_LABEL: Final = "nvidia.com/gpu.sharing-strategy"
 _PRODUCT_LABEL: Final = "nvidia.com/gpu.product"
-_NIC_CLASS: Final = re.compile(
-    r"(?:.*[.-])?(?:[a-z]?rdma|nics?|netdev|net|dranet|sriov|efa|roce|infiniband|rails?)(?:[.-].*)?"
-)
-"""Names of device classes of NICs, such as mrdma.google.com, dra.net or erdma.alibaba.dra.net."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +47,29 @@ def of(pod: Pod, profile: Profile, vicinity: Vicinity = NOWHERE) -> Demand | Ski
         reason = rule(pod, profile, vicinity)
         if reason is not None:
             return Skip(reason)
-    counts = {
-        index: count
-        for index, container in enumerate(pod.containers)
-        if (count := _gpus(container, f"spec.containers[{index}]", profile))
-    }
+    counts = entry.counts(pod, profile) or _counts(pod, profile)
     if not counts:
-        wanted = ", ".join(profile.gpu_resources)
-        return Skip(Reason("NoGpu", "spec.containers", f"no container asks for {wanted}"))
+        return Skip(_gpuless(profile))
     index = _target(pod, counts)
     declined = _declined(pod, index, profile)
     if declined is not None:
         return Skip(declined)
     return Demand(index, counts[index], _rails(pod, profile, counts[index]))
+
+
+def _counts(pod: Pod, profile: Profile) -> Mapping[int, int]:
+    return {
+        index: count
+        for index, container in enumerate(pod.containers)
+        if (count := _gpus(container, f"spec.containers[{index}]", profile))
+    }
+
+
+def _gpuless(profile: Profile) -> Reason:
+    message = f"no container asks for {', '.join(profile.gpu_resources)}"
+    if profile.claim is not None:
+        message += f", nor does the annotation {names.GPUS}"
+    return Reason("NoGpu", "spec.containers", message)
 
 
 def _untouchable(pod: Pod, _profile: Profile, _vicinity: Vicinity) -> Reason | None:
@@ -100,14 +107,19 @@ def _partial(resource: str, profile: Profile) -> tuple[str, str]:
     return "", ""
 
 
-def _claimed(pod: Pod, _profile: Profile, vicinity: Vicinity) -> Reason | None:
+def _claimed(pod: Pod, profile: Profile, vicinity: Vicinity) -> Reason | None:
     """NICs that the pod claims itself (DRA) are its rails."""
     for index, claim in enumerate(pod.spec.get("resourceClaims") or ()):
-        classes = vicinity.claim_classes(pod.namespace, claim) or ()
-        for name in sorted(classes):
-            if _NIC_CLASS.fullmatch(name):
+        path = f"spec.resourceClaims[{index}]"
+        if entry.ours(pod, profile, claim):
+            continue
+        if entry.earlier(profile, claim):
+            message = "podrail's of another time, or for other GPUs: remove it for one of now"
+            return Reason("DraNetworks", path, message)
+        for name in sorted(vicinity.claim_classes(pod.namespace, claim) or ()):
+            if device.NIC.fullmatch(name):
                 message = f"device class {name}: the pod claims its NICs itself"
-                return Reason("DraNetworks", f"spec.resourceClaims[{index}]", message)
+                return Reason("DraNetworks", path, message)
     return None
 
 
@@ -168,7 +180,7 @@ def _gpus(container: Document, path: str, profile: Profile) -> int:
     return sum(count(container, path, resource) for resource in profile.gpu_resources)
 
 
-def _target(pod: Pod, counts: dict[int, int]) -> int:
+def _target(pod: Pod, counts: Mapping[int, int]) -> int:
     named = pod.annotations.get(names.CONTAINER)
     with_gpus = {pod.containers[index].get("name", ""): index for index in counts}
     path = f"metadata.annotations['{names.CONTAINER}']"

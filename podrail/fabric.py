@@ -167,6 +167,30 @@ class Extras:
     dns_policy: str
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The GPUs and the NICs of one NUMA node, each as an expression about a device (CEL)."""
+
+    gpu_selector: str
+    nic_selector: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """How pods claim GPUs and NICs together (DRA): device classes, expressions, what binds them.
+
+    match is the attribute that a GPU and its NICs share, empty for none; groups stand in for it
+    where no attribute of a NIC is one of a GPU.
+    """
+
+    gpu_class: str
+    gpu_selector: str
+    nic_class: str
+    nic_selector: str
+    match: str
+    groups: tuple[Group, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
     """One fabric. Two profiles are the same only if they are one object, so it can be a key."""
@@ -189,6 +213,8 @@ class Profile:
     conf_file: str
     extras: Extras
     patience_seconds: int
+    claim: Claim | None
+    """None unless the attachment is Dra."""
 
     @property
     def late_networks(self) -> bool:

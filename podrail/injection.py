@@ -6,6 +6,7 @@ from typing import Final
 
 from podrail import advice, attachment, demand, environment, extras, names, resources, review
 from podrail.demand import Skip
+from podrail.dra import entry
 from podrail.draft import Draft
 from podrail.fabric import Mode, Profile
 from podrail.marker import Injected, Outcome, Reason
@@ -15,6 +16,7 @@ from podrail.vicinity import NOWHERE, Vicinity
 RULES: Final[tuple[Callable[[Draft], Draft], ...]] = (
     attachment.attach,
     resources.request,
+    entry.claim,
     environment.export,
     extras.grant,
     advice.advise,

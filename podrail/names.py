@@ -12,7 +12,9 @@ CONTAINER: Final = f"{GROUP}/container"
 """Annotation of a pod, the user's: the container that gets the rails."""
 RAILS: Final = f"{GROUP}/rails"
 """Annotation of a pod, the user's: the rails it wants, as in "0,1,2,3"."""
-USERS: Final = frozenset({FABRIC, CONTAINER, RAILS})
+GPUS: Final = f"{GROUP}/gpus"
+"""Annotation of a pod, the user's: how many GPUs it claims under a profile with Dra."""
+USERS: Final = frozenset({FABRIC, CONTAINER, RAILS, GPUS})
 """The keys under podrail.dev that belong to the user; all others are podrail's."""
 
 INJECTED: Final = f"{GROUP}/injected"
@@ -30,6 +32,11 @@ MIRROR: Final = "kubernetes.io/config.mirror"
 """Annotation of a mirror pod: the kubelet's copy of a static pod, which nobody may change."""
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 """Node label: the machine type, by which the shape catalog is looked up."""
+
+FREE_RAILS: Final = f"{GROUP}/free-rails"
+"""Annotation of a Node: 16 hex digits that change when devices of its rails come free or go."""
+HEALTH_PREFIX: Final = f"{GROUP}/health."
+"""Annotation prefix of a Node: podrail.dev/health.<system> has the marks of one health system."""
 
 FORMAT_VERSION: Final = 1
 """The "v" of both markers."""

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from podrail import job, marker, names, quantity
+from podrail.dra import worth
 from podrail.fabric import Profile
 from podrail.job import Job
 from podrail.kubelet.model import Code, Lasting, Refused
@@ -88,6 +89,7 @@ def wish(pod: Mapping[str, Any], gpu_resources: Sequence[str]) -> Wish | None:
     for container in spec.get("containers") or ():
         if container.get("name") == found.container:
             gpus = sum(_limits(container).get(name, 0) for name in gpu_resources)
+    gpus = gpus or worth.gpus(found)
     return Wish(
         marker=found,
         gpus=gpus,
@@ -171,6 +173,8 @@ def _down(state: State, wanted: Need) -> Misfit | None:
 
 def _kubelet(state: State, wanted: Need) -> Misfit | None:
     """That too few devices are free is for kube-scheduler to say, which counts them."""
+    if wanted.fabric is not None and wanted.fabric.claim is not None:
+        return None  # claimed devices are allocated by kube-scheduler
     found = outcomes.of(state, wanted)
     if not isinstance(found, Refused) or found.code is Code.TOO_FEW_DEVICES:
         return None

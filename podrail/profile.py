@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from podrail import nccl
+from podrail.dra import terms
 from podrail.errors import Problem
 from podrail.fabric import (
     Attachment,
@@ -73,6 +74,7 @@ def take(top: Reader) -> Profile:
         metadata.wrong("name", "expected a DNS-1123 label of 1-63 characters other than none")
     top.raw("status")
     spec = top.part("spec")
+    attachment = spec.choice("attachment", Attachment.NONE)
     profile = Profile(
         name=name,
         generation=metadata.integer("generation", 1, 1, 2**53),
@@ -81,7 +83,7 @@ def take(top: Reader) -> Profile:
         mode=spec.choice("mode", Mode.ENFORCE),
         namespaces=Selector.read(spec.part("namespaceSelector")),
         gpu_resources=spec.texts("gpuResources", 8, _RESOURCE) or ("nvidia.com/gpu",),
-        attachment=spec.choice("attachment", Attachment.NONE),
+        attachment=attachment,
         dialect=spec.choice("dialect", Dialect.MULTUS),
         rails=_rails(spec.part("rails")),
         networks=tuple(_network(part) for part in spec.parts("networks", MOST_RAILS)),
@@ -92,6 +94,7 @@ def take(top: Reader) -> Profile:
         conf_file=spec.text("confFile", nccl.CONF_PATH, _FILE),
         extras=_extras(spec.part("extras")),
         patience_seconds=spec.integer("patienceSeconds", 0, 0, 86_400),
+        claim=terms.read(spec.part("claim"), attachment),
     )
     _check_whole(spec, profile)
     spec.close()
@@ -209,10 +212,13 @@ def _extras(part: Reader) -> Extras:
 
 def _check_whole(spec: Reader, profile: Profile) -> None:
     """Note what no field has wrong alone: rails out of range, clashing names, needless networks."""
-    for problem in (*_dangling(profile), *_clashing(profile), *_unspeakable(profile)):
+    found = (*_dangling(profile), *_clashing(profile), *_unspeakable(profile))
+    for problem in (*found, *terms.problems(profile)):
         spec.problems.append(Problem(f"spec.{problem.path}", problem.message))
     if profile.attachment in {Attachment.NONE, Attachment.HOST_NETWORK} and profile.networks:
         spec.wrong("networks", f"expected none with attachment {profile.attachment}")
+    if profile.claim is None and spec.raw("claim") is not None:
+        spec.wrong("claim", f"expected none with attachment {profile.attachment}")
 
 
 def _dangling(profile: Profile) -> Iterator[Problem]:

@@ -176,6 +176,26 @@ class Reader:
                 self.wrong(f"{key}[{index}]", f"expected {expected}, got {shown(value)}")
         return tuple(found)
 
+    def choice_lists(
+        self, key: str, kind: type[Choice], limit: int, size: int
+    ) -> tuple[tuple[Choice | None, ...], ...]:
+        """At most limit lists of at most size values of an enumeration, or nulls.
+
+        A list with a problem reads as an empty one, so that the others keep their places.
+        """
+        known: dict[str | None, Choice | None] = {None: None}
+        known |= {one.value: one for one in kind}
+        found: list[tuple[Choice | None, ...]] = []
+        for index, value in enumerate(self.items(key, limit)):
+            listed = value if isinstance(value, list | tuple) and len(value) <= size else (0,)
+            if all(isinstance(word, str | None) and word in known for word in listed):
+                found.append(tuple(known[word] for word in listed))
+            else:
+                expected = f"a list of at most {size} of {', '.join(kind)} or null"
+                self.wrong(f"{key}[{index}]", f"expected {expected}, got {shown(value)}")
+                found.append(())
+        return tuple(found)
+
     def free(self, key: str, limit: int) -> Mapping[str, Any] | None:
         """An object of at most limit fields, whatever they are; None if it is absent or null."""
         if self.raw(key) is None:

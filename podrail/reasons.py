@@ -125,6 +125,22 @@ _PODS: Final[Mapping[str, Meaning]] = {
         "The pod claims its NICs itself, by dynamic resource allocation.",
         "Nothing, or remove the claim if podrail is to give the rails.",
     ),
+    "MalformedGpus": _refused(
+        "The annotation podrail.dev/gpus is no number of GPUs that a node has.",
+        "Write a whole number such as 4.",
+    ),
+    "GpusAskedTwice": _refused(
+        "The pod claims GPUs, and its limits ask for more of them.",
+        "Remove the GPUs from the limits, or the annotation podrail.dev/gpus.",
+    ),
+    "GpusNotClaimed": _refused(
+        "The limits ask for a part of a node's GPUs, which cannot be paired with claimed NICs.",
+        "Write the annotation podrail.dev/gpus in place of the GPUs in the limits.",
+    ),
+    "RailsAreClaimed": _warning(
+        "The pod names its rails, but which rails a claim gets is the scheduler's choice.",
+        "Remove the annotation podrail.dev/rails.",
+    ),
     "NotOnHostNetwork": _skipped(
         "The profile is for pods on the host's network, and this one is not.",
         "Set hostNetwork: true, or opt into another profile.",

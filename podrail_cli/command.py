@@ -1,19 +1,22 @@
 """The podrail command. Exit status: 0 done, 1 a pod was refused or nothing fits, 2 wrong input."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from podrail import placement
 from podrail.errors import MalformedError, PodError
-from podrail_cli import demo, inject, library, output, rank, topology
+from podrail.evidence import cluster as evidence
+from podrail.evidence.atlas import Atlas
+from podrail_cli import demo, inject, library, live, node, output, rank, topology
 from podrail_cli.inject import Entry
 from podrail_io import files
 from podrail_io.files import FileError, Placed
+from podrail_io.kube import Api, KubeError
 
 INPUT_ERROR = 2
 
@@ -34,6 +37,12 @@ FILE = click.option(
     "-f", "--file", "path", required=True, help="YAML or JSON; - is standard input."
 )
 PROFILE = click.option("--profile", help="Shipped profile or file; stands in for the pod's label.")
+KUBECONFIG = click.option(
+    "--kubeconfig", envvar="KUBECONFIG", metavar="FILE", help="As kubectl's; also $KUBECONFIG."
+)
+SERVER = click.option(
+    "--server", default="", metavar="URL", help="In place of a kubeconfig, such as kubectl proxy's."
+)
 NAMESPACE = click.option("-n", "--namespace", default="default", show_default=True)
 
 
@@ -114,19 +123,19 @@ def rank_command(  # noqa: PLR0913, PLR0917 - one parameter an option
     if wish is None:
         sys.exit(1)
     with _telling():
-        known = library.shapes(shapes)
-        read = (
-            files.folder_documents(cluster) if cluster.is_dir() else files.file_documents(cluster)
-        )
-        world = rank.Cluster.of(one.document for one in read)
+        documents = [one.document for one in node.dump(cluster)]
+        world = rank.Cluster.of(documents)
+        found = evidence.read(documents, Atlas(library.shapes(shapes)), library.counted(stand_in))
     if not world.nodes:
         raise InputError(
             f"{cluster}: no nodes found; kubectl get nodes,pods -A -o json writes them"
         )
+    for why in rank.broken(found):
+        click.echo(why, err=True)
     with _telling():
-        ranked = rank.rank(named, wish, world, known)
-    documents = {"nodes": [one.document() for one in ranked]}
-    click.echo(rank.table(ranked) if form == "table" else output.as_json(documents))
+        ranked = rank.rank(named, wish, world, found)
+    listed = {"nodes": [one.document() for one in ranked]}
+    click.echo(rank.table(ranked) if form == "table" else output.as_json(listed))
     sys.exit(int(all(one.reason for one in ranked)))
 
 
@@ -137,13 +146,33 @@ def rank_command(  # noqa: PLR0913, PLR0917 - one parameter an option
 @click.option("--sysfs", metavar="DIR", help="A node's /sys, or a copy of it.")
 @click.option("--shape", metavar="NAME", help="A machine type of the catalog.")
 @click.option("--node-rails", metavar="FILE", help="A NodeRails object.")
+@click.option("--node", "name", metavar="NAME", help="A node of a live cluster, or of --cluster.")
+@click.option(
+    "--cluster",
+    type=click.Path(exists=True, path_type=Path),
+    help="File or folder with nodes and what tells of them, as kubectl get -o json writes them.",
+)
+@KUBECONFIG
+@SERVER
 @click.option("-o", "--output", "form", type=click.Choice(["text", "json"]), default="text")
-def topology_command(form: str, **given: str | None) -> None:
+def topology_command(
+    name: str | None,
+    cluster: Path | None,
+    kubeconfig: str | None,
+    server: str,
+    form: str,
+    **given: str | None,
+) -> None:
     """Show a node's GPUs, NICs and rails, and how far each pair is apart; - is standard input."""
     chosen = [(kind, value) for kind, value in given.items() if value is not None]
-    if len(chosen) != 1:
-        names = ", ".join(f"--{kind.replace('_', '-')}" for kind in topology.KINDS)
-        raise InputError(f"expected one of {names}; got {len(chosen)} of them")
+    number = len(chosen) + (name is not None)
+    if number != 1:
+        kinds = ", ".join(f"--{kind.replace('_', '-')}" for kind in topology.KINDS)
+        raise InputError(f"expected one of {kinds} or --node; got {number} of them")
+    if name is not None:
+        _show_node(name, cluster, lambda: live.connect(kubeconfig, server), form)
+    if cluster is not None:
+        raise InputError("--cluster needs --node, which says the node to show")
     with _telling():
         found = topology.read(*chosen[0])
     if form == "json":
@@ -152,6 +181,19 @@ def topology_command(form: str, **given: str | None) -> None:
     for warning in found.warnings:
         click.echo(warning, err=True)
     click.echo(topology.text(found))
+
+
+def _show_node(name: str, cluster: Path | None, connect: Callable[[], Api], form: str) -> NoReturn:
+    """Exit status 1 if nothing is known of the node's devices."""
+    with _telling():
+        found = node.of_live(name, connect()) if cluster is None else node.of_dump(name, cluster)
+    if form == "json":
+        click.echo(output.as_json(node.document(name, found)))
+    else:
+        for warning in () if found.topology is None else found.topology.warnings:
+            click.echo(warning, err=True)
+        click.echo(node.text(name, found))
+    sys.exit(int(found.topology is None))
 
 
 @main.command("profiles")
@@ -210,5 +252,5 @@ def _telling() -> Iterator[None]:
     except MalformedError as error:
         lines = [f"{error.what}:", *(f"  {problem}" for problem in error.problems)]
         raise InputError("\n".join(lines)) from error
-    except (FileError, PodError, ValueError, OSError) as error:
+    except (FileError, KubeError, PodError, ValueError, OSError) as error:
         raise InputError(str(error)) from error

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from podrail import catalog, nccl, profiles
 from podrail.errors import MalformedError, Problem
+from podrail.evidence.cluster import Resources
 from podrail.fabric import Profile
 from podrail.profiles import Loaded
 from podrail.topology import Topology
@@ -48,6 +49,14 @@ def gpu_resources(extra: Profile | None) -> tuple[str, ...]:
     """The names under which GPUs are asked for in the shipped fabrics and one more."""
     fabrics = [*shipped().profiles.values(), *([extra] if extra else [])]
     return tuple(sorted({name for fabric in fabrics for name in fabric.gpu_resources}))
+
+
+def counted(extra: Profile | None) -> Resources:
+    """The names under which GPUs and NICs are counted, in the shipped fabrics and one more."""
+    gpus = gpu_resources(extra)
+    fabrics = [*shipped().profiles.values(), *([extra] if extra else [])]
+    asked = {one.name for fabric in fabrics for one in fabric.resources if "/" in one.name}
+    return Resources(gpus, asked - {*gpus})
 
 
 def shapes(folder: Path | None) -> Mapping[str, Topology]:

@@ -142,7 +142,7 @@ def _nic(nic: Nic) -> Document:
 def text(topology: Topology) -> str:
     """The topology for people: a matrix, then a line for each rail."""
     gpus, nics = len(topology.gpus), len(topology.nics)
-    known = "complete" if topology.complete else "incomplete"
+    known = f"{'' if topology.complete else 'in'}complete, {topology.confidence} confidence"
     head = f"{gpus} GPUs, {nics} NICs from {topology.evidence}, {known}"
     heads = ["", *(nic.label or nic.name for nic in topology.nics), "NUMA"]
     matrix = [

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from podrail.evidence import pci
 from podrail.reading import Reader, shown
-from podrail.schema import Recorder
 from podrail.topology import (
     Evidence,
     Gpu,
@@ -97,30 +96,13 @@ def _nic(part: Reader, evidence: Evidence) -> Nic:
 
 def _tiers(part: Reader, gpus: int, nics: int) -> tuple[tuple[Tier | None, ...], ...]:
     """A row for each GPU, a word or null for each NIC; a row is never shifted or filled."""
-    if isinstance(part, Recorder):
-        _record(part)
-        return ()
-    rows = part.items("tiers", MOST_GPUS)
+    rows = part.choice_lists("tiers", Tier, MOST_GPUS, MOST_NICS)
     if rows and len(rows) != gpus:
         part.wrong("tiers", f"expected a row for each of {gpus} GPUs, got {len(rows)}")
-    return tuple(_row(part, at, row, nics) for at, row in enumerate(rows))
-
-
-def _row(part: Reader, at: int, row: object, nics: int) -> tuple[Tier | None, ...]:
-    words = row if isinstance(row, list | tuple) else ()
-    known = all(word is None or (isinstance(word, str) and word in set(Tier)) for word in words)
-    if row is None or len(words) != nics or not known:
-        part.wrong(f"tiers[{at}]", f"expected {nics} of {' '.join(Tier)}, got {shown(row)}")
-        return (None,) * nics
-    return tuple(None if word is None else Tier(word) for word in words)
-
-
-def _record(part: Recorder) -> None:
-    """The schema of tiers, which no question of a Reader has: null stands for unknown."""
-    word = {"type": "string", "enum": [tier.value for tier in Tier], "nullable": True}
-    row = {"type": "array", "maxItems": MOST_NICS, "items": word}
-    table = {"type": "array", "maxItems": MOST_GPUS, "items": row}
-    part.schema.setdefault("properties", {})["tiers"] = table
+    for at, row in enumerate(rows):
+        if len(row) != nics:
+            part.wrong(f"tiers[{at}]", f"expected a word for each of {nics} NICs, got {len(row)}")
+    return rows
 
 
 def document(topology: Topology) -> dict[str, Any]:

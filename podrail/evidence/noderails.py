@@ -15,6 +15,8 @@ from podrail.topology import Evidence, Topology
 KIND: Final = "NodeRails"
 API_VERSION: Final = "podrail.dev/v1alpha1"
 MOST_ALLOCATIONS: Final = 2048
+MOST_VFS: Final = 256
+MOST_TROUBLES: Final = 64
 
 
 class Verdict(StrEnum):
@@ -46,6 +48,37 @@ class Allocation:
 
 
 @dataclass(frozen=True, slots=True)
+class Port:
+    """What an RDMA device offers: its GID types (IB, RoCE v1, RoCE v2) and its VFs' addresses."""
+
+    hca: str
+    gids: tuple[str, ...] = ()
+    vfs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the host gives its pods; empty is unknown.
+
+    rdma_netns is shared or exclusive, memlock the bytes that may be locked or unlimited.
+    """
+
+    rdma_netns: str = ""
+    memlock: str = ""
+    gpu_driver: str = ""
+    ports: tuple[Port, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with a device, or with the node if it names none: a fixed code, a sentence."""
+
+    code: str
+    device: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class NodeRails:
     """The object: two topologies, and what else the agent saw."""
 
@@ -59,6 +92,8 @@ class NodeRails:
     gpudirect: Verdict | None = None
     gpudirect_reasons: tuple[str, ...] = ()
     allocations: tuple[Allocation, ...] = ()
+    host: Host = field(default_factory=Host)
+    troubles: tuple[Trouble, ...] = ()
 
     @property
     def topology(self) -> Topology | None:
@@ -89,6 +124,8 @@ def fields(top: Reader, name: str = "") -> NodeRails:
     spec, status = top.part("spec"), top.part("status")
     override = spec.part("override")
     kubelet, gpudirect = status.part("kubelet"), status.part("gpudirect")
+    host = status.part("host")
+    _counts(status.part("summary"))
     found = NodeRails(
         name=name,
         override=devices.read(override, Evidence.OVERRIDE),
@@ -106,10 +143,19 @@ def fields(top: Reader, name: str = "") -> NodeRails:
         allocations=tuple(
             _allocation(one) for one in status.parts("allocations", MOST_ALLOCATIONS)
         ),
+        host=_host(host),
+        troubles=tuple(_trouble(one) for one in status.parts("troubles", MOST_TROUBLES)),
     )
-    for part in (spec, override, status, kubelet, gpudirect):
+    for part in (spec, override, status, kubelet, gpudirect, host):
         part.close()
     return found
+
+
+def _counts(part: Reader) -> None:
+    """Counts are for listings, since a printer column cannot count; the lists say it anyway."""
+    part.integer("gpus", 0, 0, devices.MOST_GPUS)
+    part.integer("rails", 0, 0, devices.MOST_NICS)
+    part.close()
 
 
 def _verdict(part: Reader) -> Verdict | None:
@@ -128,6 +174,33 @@ def _allocation(part: Reader) -> Allocation:
     return found
 
 
+def _host(part: Reader) -> Host:
+    return Host(
+        rdma_netns=part.text("rdmaNetns", limit=16),
+        memlock=part.text("memlock", limit=20),
+        gpu_driver=part.text("gpuDriver", limit=64),
+        ports=tuple(_port(one) for one in part.parts("ports", devices.MOST_NICS)),
+    )
+
+
+def _port(part: Reader) -> Port:
+    found = Port(
+        part.text("hca", limit=64),
+        part.texts("gids", 4, size=16),
+        part.texts("vfs", MOST_VFS, size=16),
+    )
+    part.close()
+    return found
+
+
+def _trouble(part: Reader) -> Trouble:
+    found = Trouble(
+        part.text("code", limit=64), part.text("device", limit=128), part.text("message", limit=512)
+    )
+    part.close()
+    return found
+
+
 def document(found: NodeRails) -> dict[str, Any]:
     """The object as the API server takes it; what is unknown is left out."""
     status: dict[str, Any] = {
@@ -139,8 +212,13 @@ def document(found: NodeRails) -> dict[str, Any]:
             "scope": found.kubelet.scope,
             "options": list(found.kubelet.options),
         },
-        **({} if found.observed is None else devices.document(found.observed)),
+        **({} if found.observed is None else _observed(found.observed)),
         "allocations": [_allocated(one) for one in found.allocations],
+        "host": devices.said(_hosted(found.host)),
+        "troubles": [
+            {"code": one.code, "device": one.device, "message": one.message}
+            for one in found.troubles
+        ],
     }
     if found.gpudirect is not None:
         reasons = list(found.gpudirect_reasons)
@@ -153,6 +231,23 @@ def document(found: NodeRails) -> dict[str, Any]:
         "spec": override,
         "status": devices.said(status),
     }
+
+
+def _hosted(host: Host) -> dict[str, Any]:
+    return {
+        "rdmaNetns": host.rdma_netns,
+        "memlock": host.memlock,
+        "gpuDriver": host.gpu_driver,
+        "ports": [
+            devices.said({"hca": one.hca, "gids": list(one.gids), "vfs": list(one.vfs)})
+            for one in host.ports
+        ],
+    }
+
+
+def _observed(topology: Topology) -> dict[str, Any]:
+    summary = {"gpus": len(topology.gpus), "rails": len(topology.rails)}
+    return {"summary": summary, **devices.document(topology)}
 
 
 def _allocated(one: Allocation) -> dict[str, str]:

@@ -216,7 +216,8 @@ def test_nobody_may_more_than_it_needs() -> None:
             profiles,
             (["podrail.dev"], ["fabricprofiles/status"], ["patch"]),
             (["k8s.cni.cncf.io"], ["network-attachment-definitions"], read),
-            ([""], ["nodes"], read),
+            ([""], ["nodes", "pods"], read),
+            (["resource.k8s.io"], ["resourceclaimtemplates"], ["create", *read]),
         ],
     } == roles
 

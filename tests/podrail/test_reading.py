@@ -42,6 +42,10 @@ def read(value: object) -> Any:
         (read([[0], [5]]), lambda one: one.number_lists("f", 2, 2, 4), ((0,),), "numbers from 0 to 4"),
         (read([[0, 1, 2]]), lambda one: one.number_lists("f", 2, 2, 4), (), "a list of at most 2"),
         (read([[True]]), lambda one: one.number_lists("f", 2, 2, 4), (), "got [True]"),
+        (read([["red", None], ["green"]]), lambda one: one.choice_lists("f", Colour, 2, 2), (("red", None), ()), "a list of at most 2 of red, blue or null"),
+        (read([["red"] * 3, []]), lambda one: one.choice_lists("f", Colour, 2, 2), ((), ()), "got ['red', 'red', 'red']"),
+        (read([[["red"]]]), lambda one: one.choice_lists("f", Colour, 2, 2), ((),), "got [['red']]"),
+        (read(["red"]), lambda one: one.choice_lists("f", Colour, 2, 2), ((),), "got 'red'"),
         (read({"a": 1, "b": 2}), lambda one: one.free("f", 1), {"a": 1, "b": 2}, "at most 1 entries"),
         (read(["a", ""]), lambda one: one.texts("f", 9), ("a",), "expected a name, got ''"),
         (read(5), lambda one: one.part("f").fields, {}, "expected an object, got 5"),
@@ -49,7 +53,8 @@ def read(value: object) -> Any:
     ],
     ids=["text", "truth as number", "range", "no size", "large quantity", "number as truth", "choice", "no list", "long list",
          "large object", "object of others", "long value", "large number", "long inner list",
-         "truth in a list", "large free object", "empty name", "no object", "odd keys"],
+         "truth in a list", "odd word",
+         "long list of words", "list as a word", "word as a list", "large free object", "empty name", "no object", "odd keys"],
 )  # fmt: skip
 def test_a_wrong_field_reads_as_its_default_with_a_problem(
     reader: Reader, call: Any, expected: object, told: str

@@ -70,6 +70,24 @@ CASES: list[tuple[str, Any, dict[str, Any]]] = [
         },
     ),
     (
+        "choice lists",
+        lambda part: part.choice_lists("x", Color, 2, 3),
+        {
+            "type": "array",
+            "maxItems": 2,
+            "items": {
+                "type": "array",
+                "maxItems": 3,
+                "items": {
+                    "type": "string",
+                    "maxLength": 4,
+                    "pattern": "^(red|blue)$",
+                    "nullable": True,
+                },
+            },
+        },
+    ),
+    (
         "free",
         lambda part: part.free("x", 2),
         {"type": "object", "maxProperties": 2, "x-kubernetes-preserve-unknown-fields": True},

@@ -109,6 +109,15 @@ def test_gpus_are_counted_under_every_name() -> None:
     assert "x.io/gpu" in library.gpu_resources(extra)
 
 
+def test_nics_are_counted_under_every_name() -> None:
+    """Those that profiles ask for beside GPUs; huge pages are no devices."""
+    extra = builders.fabric(attachment="None", resources=[{"name": "x.io/vf", "count": {"per": "Pod"}}])  # fmt: skip
+    counted = library.counted(extra)
+    assert {"x.io/vf"} == set(counted.nics) - set(library.counted(None).nics)
+    assert {"vpc.amazonaws.com/efa"} < set(counted.nics)
+    assert set() == {name for name in counted.nics if "/" not in name or name in counted.gpus}
+
+
 def test_a_folders_shapes_stand_beside_the_shipped_ones(tmp_path: Path) -> None:
     """A machine type of one's own needs no new release."""
     (tmp_path / "mine.yaml").write_text(

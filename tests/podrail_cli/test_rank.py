@@ -86,7 +86,7 @@ def test_what_an_agent_saw_comes_before_the_machine_type(tmp_path: Path) -> None
     assert [("SYS", 0.2), ("SYS", 0.2)] == [(one["tier"], one["expected"]) for one in rank(cluster)]
     words = ("rank", "-f", "-", "--cluster", cluster, "--shapes", SHAPES)
     told = terminal.run(*words, given=builders.document()).stderr
-    assert told.startswith("b: noderails is not used: NodeRails b.apiVersion: expected podrail.dev")
+    assert "\nb: noderails is not used: NodeRails b.apiVersion: expected podrail.dev" in told
 
 
 def test_a_node_whose_devices_are_taken_comes_last_with_the_reason(tmp_path: Path) -> None:

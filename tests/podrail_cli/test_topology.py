@@ -75,7 +75,7 @@ def test_people_get_a_matrix_and_a_line_for_each_rail() -> None:
         "topology", "--nvidia-smi", captures.FOLDER / "smi/h20_5nic_4-rails-for-8-gpus.txt"
     )
     lines = result.stdout.splitlines()
-    assert "8 GPUs, 5 NICs from nvidia-smi, complete" == lines[0]
+    assert "8 GPUs, 5 NICs from nvidia-smi, complete, high confidence" == lines[0]
     assert "GPU1  NODE  NODE  SYS   SYS   SYS   0" == lines[4]
     assert ["3", "NIC4", "6", "PIX", "?", "?", "?", "address", "(a", "guess)"] == lines[-1].split()
     assert 4 == len(lines) - next(at for at, line in enumerate(lines) if "RAIL" in line) - 1

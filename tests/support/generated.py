@@ -7,12 +7,13 @@ from typing import Any, Final
 
 import yaml
 
-from podrail import crd
+from podrail.crd import fabric_profile, node_rails
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HEADER: Final = "# Made by `make generate` out of podrail/; edits here are lost.\n"
 DOCUMENTS: Final[dict[str, dict[str, Any]]] = {
-    "deploy/crds/fabricprofiles.yaml": crd.fabric_profiles(),
+    "deploy/crds/fabricprofiles.yaml": fabric_profile.fabric_profiles(),
+    "deploy/crds/noderails.yaml": node_rails.node_rails(),
 }
 
 

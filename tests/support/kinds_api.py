@@ -1,4 +1,4 @@
-"""A small API server of any kinds: list, watch, create, replace by version, apply a status.
+"""A small API server of any kinds: list, watch, create, replace by version, apply a status or notes.
 
 A collection that was never put to is not served, as a custom resource without its definition.
 """
@@ -111,7 +111,7 @@ class KindsApi:
             if before is None:
                 return 404, {"reason": "NotFound"}
             if method == "PATCH":
-                changed = {**before, "status": body["status"]}
+                changed = _applied(before, body)
                 return 200, self._record("MODIFIED", place.rpartition("/")[0], changed)
             if body["metadata"].get("resourceVersion") != before["metadata"]["resourceVersion"]:
                 return 409, {"reason": "Conflict"}
@@ -140,6 +140,14 @@ class KindsApi:
         """Return when the server stops."""
         with self._news:
             self._news.wait_for(lambda: self._stopping or not self.deaf)
+
+
+def _applied(before: Document, body: Document) -> Document:
+    """The object after an apply of a status, or of annotations."""
+    metadata = before["metadata"]
+    notes = {**metadata.get("annotations", {}), **body["metadata"].get("annotations", {})}
+    kept = {**metadata, "annotations": notes} if notes else metadata
+    return {**before, "metadata": kept, "status": body.get("status", before.get("status"))}
 
 
 class _Server(ThreadingHTTPServer):

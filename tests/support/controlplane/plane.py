@@ -25,7 +25,8 @@ AUDITED = "audited"
 """The namespace whose pods' creations are told in full in the audit log."""
 CONTROLLERS = ("serviceaccount-controller", "serviceaccount-token-controller", "job-controller",
                "namespace-controller", "garbage-collector-controller", "root-ca-certificate-publisher-controller",
-               "validatingadmissionpolicy-status-controller", "resourcequota-controller")  # fmt: skip
+               "validatingadmissionpolicy-status-controller", "resourcequota-controller",
+               "resourceclaim-controller")  # fmt: skip
 
 
 class Cluster:

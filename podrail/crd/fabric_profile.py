@@ -1,30 +1,14 @@
-"""FabricProfile as a custom resource: the recorded schema, a sentence a field, and CEL rules.
-
-The API server so refuses early what `profile.read` would refuse; the reader stays the judge, since
-a rule that CEL cannot afford is only there (a profile's Ready condition then tells it).
-"""
+"""FabricProfile as a custom resource; what no rule here says, a profile's Ready condition tells."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from podrail import profile, schema
+from podrail.crd import definition
+from podrail.crd.definition import Kind
+from podrail.dra import terms
 from podrail.names import OPT_OUT
 from podrail.schema import Schema, validations
-
-GROUP, VERSION = profile.API_VERSION.split("/")
-CATEGORY: Final = "podrail"
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A cluster-scoped kind of ours: its names, and its columns as (name, type, JSON path)."""
-
-    kind: str
-    plural: str
-    short: str
-    columns: tuple[tuple[str, str, str], ...]
-
 
 FABRIC_PROFILE: Final = Kind(
     profile.KIND,
@@ -92,6 +76,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "spec.extras.schedulerName": "The scheduler, in place of the default one.",
     "spec.extras.dnsPolicy": "The pod's dnsPolicy.",
     "spec.patienceSeconds": "How long a pod waits for a good place before it takes any; absent: 0.",
+    **{f"spec.{path}": sentence for path, sentence in terms.SENTENCES.items()},
     "status": "What podrail's controller found; nothing depends on it.",
     "status.observedGeneration": "The generation of the spec that the conditions are about.",
     "status.conditions": "Ready, NetworksResolved and ResourcesAdvertised.",
@@ -149,8 +134,8 @@ RULES: Final[Mapping[str, Schema]] = {
             "expected each networks[].resource to be the name of one of resources",
         ),
         _networks(
-            "_, !(self.attachment in ['None', 'HostNetwork'])",
-            "expected no networks with attachment None or HostNetwork",
+            "_, !(self.attachment in ['None', 'Dra', 'HostNetwork'])",
+            "expected no networks with attachment None, Dra or HostNetwork",
         ),
         _networks(
             "x, x.name.contains('/') == (self.dialect == 'Multus')",
@@ -165,6 +150,7 @@ RULES: Final[Mapping[str, Schema]] = {
             "expected no networks[].cniArgs with a dialect other than Multus",
         ),
         _each("resources", _RAIL, "expected each resources[].rail to be less than rails.count"),
+        *terms.RULES,
     ),
     "spec.rails": validations(
         (
@@ -205,28 +191,9 @@ RULES: Final[Mapping[str, Schema]] = {
 }
 """What no field says alone."""
 
-_WORD: Final = {"type": "string", "minLength": 1, "maxLength": 316}
-_GENERATION: Final = {"type": "integer", "format": "int64", "minimum": 0}
-_CONDITION: Final[Schema] = {
-    "type": "object",
-    "required": ["type", "status", "lastTransitionTime", "reason", "message"],
-    "properties": {
-        "type": _WORD,
-        "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-        "observedGeneration": _GENERATION,
-        "lastTransitionTime": {"type": "string", "format": "date-time"},
-        "reason": _WORD,
-        "message": {"type": "string", "maxLength": 32_768},
-    },
+_WHOLE: Final[Mapping[str, Schema]] = {
+    "": {"description": "One fabric: how its devices are handed to pods.", "required": ["spec"]}
 }
-CONDITIONS: Final[Schema] = {
-    "type": "array",
-    "maxItems": 16,
-    "items": _CONDITION,
-    "x-kubernetes-list-type": "map",
-    "x-kubernetes-list-map-keys": ["type"],
-}
-"""The list of meta/v1 Condition, for the status of any kind."""
 
 
 def fabric_profiles() -> dict[str, Any]:
@@ -234,57 +201,13 @@ def fabric_profiles() -> dict[str, Any]:
     recorded = schema.of(profile.take)["properties"]
     status: Schema = {
         "type": "object",
-        "properties": {"observedGeneration": _GENERATION, "conditions": CONDITIONS},
-    }
-    found = whole(recorded["spec"], status, recorded["metadata"]["properties"]["name"])
-    top = {"": {"description": "One fabric: how its devices are handed to pods."}}
-    told = {path: {"description": sentence} for path, sentence in SENTENCES.items()}
-    for more in (top, told, DEFAULTS, RULES):
-        found = schema.extended(found, more)
-    return definition(FABRIC_PROFILE, found)
-
-
-def whole(spec: Schema, status: Schema, name: Schema) -> Schema:
-    """The schema of an object of ours with these parts and this metadata.name."""
-    return {
-        "type": "object",
-        "required": ["spec"],
         "properties": {
-            # The API server's own; of metadata a schema may bound the name and nothing else.
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"type": "object", "properties": {"name": name}},
-            "spec": spec,
-            "status": status,
+            "observedGeneration": definition.GENERATION,
+            "conditions": definition.CONDITIONS,
         },
     }
-
-
-def definition(kind: Kind, described: Schema) -> dict[str, Any]:
-    """The CustomResourceDefinition of one of our kinds with this schema."""
-    columns = [{"name": name, "type": form, "jsonPath": path} for name, form, path in kind.columns]
-    version = {
-        "name": VERSION,
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": described},
-        "subresources": {"status": {}},
-        "additionalPrinterColumns": columns,
-    }
-    names = {
-        "kind": kind.kind,
-        "listKind": f"{kind.kind}List",
-        "plural": kind.plural,
-        "singular": kind.kind.lower(),
-        "shortNames": [kind.short],
-        "categories": [CATEGORY],
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": f"{kind.plural}.{GROUP}",
-            "labels": {"app.kubernetes.io/name": "podrail"},
-        },
-        "spec": {"group": GROUP, "scope": "Cluster", "names": names, "versions": [version]},
-    }
+    found = definition.whole(recorded["spec"], status, recorded["metadata"]["properties"]["name"])
+    told = {path: {"description": sentence} for path, sentence in SENTENCES.items()}
+    for more in (_WHOLE, told, DEFAULTS, RULES):
+        found = schema.extended(found, more)
+    return definition.of(FABRIC_PROFILE, found)
