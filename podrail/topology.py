@@ -156,7 +156,8 @@ class Topology:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.shape, self.gpus, self.nics, self.tiers, self.judged, self.evidence))
+        parts = (self.shape, self.gpus, self.nics, self.tiers, self.judged, self.evidence)
+        return hash((*parts, self.cards))
 
     @cached_property
     def rails(self) -> tuple[int, ...]:

@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import captures
+import evidence
 import placing
 import pytest
+import terminal
 import yaml
 from controlplane.installed import ROOT, documents, eventually
 from controlplane.plane import Cluster
@@ -23,6 +25,7 @@ from podrail.topology import Tier, Topology
 pytestmark = pytest.mark.cluster
 FOLDER = "/apis/podrail.dev/v1alpha1/noderails"
 DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/noderails.podrail.dev"
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 STRICT = "fieldValidation=Strict"
 
 
@@ -232,6 +235,27 @@ def _table(cluster: Cluster) -> dict[str, Any]:
         connection.request("GET", FOLDER, headers=headers)
         found: dict[str, Any] = json.loads(connection.getresponse().read())
     return found
+
+
+def test_the_command_shows_a_live_node(cluster: Cluster) -> None:
+    """What the API server has of it, asked as the admin: its label, NodeRails and slices."""
+    found = NodeRails("aligned-0", observed=replace(placing.ALIGNED, gpus=(None,) * 8))
+    stored(cluster, noderails.document(found))
+    (one,) = [one for one in evidence.slices("aligned-0") if one["spec"]["driver"] == "dra.net"]
+    body = {**one, "apiVersion": "resource.k8s.io/v1", "metadata": {"name": "aligned-0-dra"}}
+    pool = {**one["spec"]["pool"], "generation": 1, "resourceSliceCount": 1}
+    body["spec"] = {**one["spec"], "pool": pool}
+    made = cluster.client.call("POST", SLICES, body)
+    assert 201 == made.status, made.message
+    try:
+        words = ("topology", "--node", "aligned-0", "--kubeconfig", cluster.kubeconfig)
+        shown = json.loads(terminal.run(*words, "-o", "json").stdout)
+        text = terminal.run(*words).stdout
+    finally:
+        cluster.client.delete(f"{SLICES}/aligned-0-dra")
+    assert ["noderails", "dra"] == [one["evidence"] for one in shown["gave"]]
+    assert ("noderails", 8) == (shown["evidence"], len(shown["gpus"]))
+    assert "the catalog has no distances of machine type podrail-aligned" in text
 
 
 def test_the_words_for_distances_are_tiers(cluster: Cluster) -> None:

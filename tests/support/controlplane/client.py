@@ -18,9 +18,10 @@ PLURALS = {
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
     "CustomResourceDefinition": "customresourcedefinitions",
     "NetworkAttachmentDefinition": "network-attachment-definitions",
+    "NodeRails": "noderails",
 }
 CONNECTIONS = 4
-CLUSTER_SCOPED = {"Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "FabricProfile", *list(PLURALS)[:4]}  # fmt: skip
+CLUSTER_SCOPED = {"Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "FabricProfile", "NodeRails", *list(PLURALS)[:4]}  # fmt: skip
 
 
 @dataclass(frozen=True)

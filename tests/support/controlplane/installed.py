@@ -23,6 +23,7 @@ DEPLOY = ROOT / "deploy"
 SHAPES = ROOT / "podrail_cli" / "data" / "shapes"
 MANIFESTS = (
     "crds/fabricprofiles.yaml",
+    "crds/noderails.yaml",
     "webhook/rbac.yaml",
     "webhook/policy.yaml",
     "extender/rbac.yaml",
