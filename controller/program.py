@@ -38,11 +38,11 @@ def main() -> None:
 
 
 def _application(settings: Settings, api: Api, fabrics: Living[Loaded]) -> Any:
-    world = World(time.monotonic, random.random)
+    world = World(time.monotonic, random.SystemRandom().random)
     view = View(api, world)
     fabrics.follow(api, profiles.RESOURCES, profiles.resource, world)
     identity = settings.identity or f"{platform.node()}_{uuid.uuid4()}"
-    around = Surroundings(time.monotonic, _now, random.random)
+    around = Surroundings(time.monotonic, _now, random.SystemRandom().random)
     lease = Lease(api, (settings.namespace, MANAGER), identity, around)
     reconciler = Reconciler(api, view, lease, Times(_stamp, time.thread_time), settings.isolation)
     templates = Templates(api, world, lease, fabrics, reconciler.metrics)

@@ -41,7 +41,7 @@ class State:
         self.around: Surroundings | None = None
         if settings.server or settings.kubeconfig or Api.in_cluster():
             api = Api.connect(settings.kubeconfig, settings.server)
-            world = World(time.monotonic, random.random)
+            world = World(time.monotonic, random.SystemRandom().random)
             self.namespaces = Reflector(api, "/api/v1/namespaces", _namespace, world)
             self.around = Surroundings(api, world, settings.isolation)
             self.profiles.follow(api, profiles.RESOURCES, profiles.resource, world)

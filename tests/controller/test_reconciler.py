@@ -36,9 +36,11 @@ class Running:
     def __init__(self, server: KindsApi) -> None:
         api = Api.connect(server=server.url)
         self.server = server
-        self.view = View(api, World(time.monotonic, random.random))
+        self.view = View(api, World(time.monotonic, random.SystemRandom().random))
         around = Surroundings(
-            time.monotonic, lambda: dt.datetime(2026, 1, 1, tzinfo=dt.UTC), random.random
+            time.monotonic,
+            lambda: dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+            random.SystemRandom().random,
         )
         self.lease = Lease(api, ("home", MANAGER), "me", around)
         self.reconciler = Reconciler(

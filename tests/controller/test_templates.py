@@ -38,9 +38,11 @@ class Running:
     def __init__(self, server: KindsApi, fabrics: Sequence[Any] = (FABRIC,)) -> None:
         api = Api.connect(server=server.url)
         self.server = server
-        world = World(time.monotonic, random.random)
+        world = World(time.monotonic, random.SystemRandom().random)
         around = Surroundings(
-            time.monotonic, lambda: dt.datetime(2026, 1, 1, tzinfo=dt.UTC), random.random
+            time.monotonic,
+            lambda: dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+            random.SystemRandom().random,
         )
         self.lease = Lease(api, ("home", "podrail-controller"), "me", around)
         self.metrics = Metrics(lambda: True, lambda: 0.0)

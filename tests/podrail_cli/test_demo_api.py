@@ -172,7 +172,7 @@ def test_a_watch_ends_in_time_with_a_bookmark(store: Store) -> None:
 
 def test_a_reflector_follows_the_demo(api: Api, demo: DemoApi) -> None:
     """The reflector runs unchanged: list, watch, and a binding as one change."""
-    world = World(time.monotonic, random.random)
+    world = World(time.monotonic, random.SystemRandom().random)
     nodes: dict[str, str] = {}
     pods = Reflector(api, "/api/v1/pods", lambda one: one["spec"].get("nodeName", "none"), world)
     demo.store.create(Target("pods", "default"), pod("early"))

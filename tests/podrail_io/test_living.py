@@ -60,7 +60,7 @@ def server() -> Iterator[KindsApi]:
 def followed(server: KindsApi) -> Iterator[Living[Value]]:
     """A value of one shipped document and the server's things, not started."""
     living = Living([Placed("a", "shipped")], None, value)
-    world = World(time.monotonic, random.random)
+    world = World(time.monotonic, random.SystemRandom().random)
     living.follow(Api.connect(server=server.url), THINGS, keep, world)
     yield living
     living.stop()

@@ -29,7 +29,7 @@ def server() -> Iterator[KindsApi]:
 @pytest.fixture
 def around(server: KindsApi) -> Iterator[Surroundings]:
     api = Api.connect(None, server.url)
-    found = Surroundings(api, World(time.monotonic, random.random), OPEN)
+    found = Surroundings(api, World(time.monotonic, random.SystemRandom().random), OPEN)
     server.served.add(surroundings.PODS)
     found.start()
     try:
@@ -103,7 +103,9 @@ def test_a_pod_without_rails_is_of_no_job(annotations: dict[str, str] | None) ->
 
 def test_networks_are_not_known_before_they_were_listed(server: KindsApi) -> None:
     """Then nothing is concluded; without Multus there are none."""
-    found = Surroundings(Api.connect(None, server.url), World(time.monotonic, random.random), OPEN)
+    found = Surroundings(
+        Api.connect(None, server.url), World(time.monotonic, random.SystemRandom().random), OPEN
+    )
     assert found.vicinity("team", {}, {}).nads is None
     found.start()
     assert eventually(lambda: found.vicinity("team", {}, {}).nads == {})
@@ -115,7 +117,9 @@ def test_policies_are_those_of_the_namespace(server: KindsApi, around: Surroundi
     path = f"{surroundings.POLICIES}/lock"
     server.served.add(surroundings.POLICIES)
     server.put(path, {"metadata": {"namespace": "team"}, "spec": {}})
-    fresh = Surroundings(around.nads._api, World(time.monotonic, random.random), OPEN)
+    fresh = Surroundings(
+        around.nads._api, World(time.monotonic, random.SystemRandom().random), OPEN
+    )
     fresh.start()
     assert eventually(lambda: len(fresh.vicinity("team", {}, {}).policies) == 1)
     assert () == fresh.vicinity("other", {}, {}).policies
@@ -141,7 +145,9 @@ def test_a_claims_classes_are_those_of_its_template_or_of_itself(server: KindsAp
         f"{surroundings.CLAIMS}/made",
         {"metadata": {"namespace": "team", "annotations": made}, "spec": spec},
     )
-    found = Surroundings(Api.connect(None, server.url), World(time.monotonic, random.random), OPEN)
+    found = Surroundings(
+        Api.connect(None, server.url), World(time.monotonic, random.SystemRandom().random), OPEN
+    )
     found.start()
     classes = found.vicinity("team", {}, {}).claim_classes
     expected = frozenset({"mrdma.google.com", "gpu.nvidia.com"})
