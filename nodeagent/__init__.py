@@ -1,1 +1,1 @@
-"""A program to come: /sys, /proc and kubelet PodResources in, one NodeRails object per node out."""
+"""The node agent: /sys, /proc and the kubelet's PodResources in, one NodeRails object out."""

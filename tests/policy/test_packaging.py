@@ -20,6 +20,7 @@ SCRIPTS: Final = {
     "podrail-certs": "certs.program:main",
     "podrail-extender": "extender.program:main",
     "podrail-controller": "controller.program:main",
+    "podrail-nodeagent": "nodeagent.program:main",
     "podrail-webhook": "webhook.program:main",
 }
 

@@ -1,6 +1,7 @@
 """The kubelet model against the kubelet's own code (admit.go and prefer.go beside this file).
 
-`make fuzz` asks about twenty times as many random nodes.
+`make fuzz` asks about twenty times as many random nodes. The first build takes five to ten minutes on
+two cores, since go-nvml needs cgo and so nothing of the control plane's build can be used again.
 """
 
 from __future__ import annotations
