@@ -23,6 +23,8 @@ TOO_SMALL: Final = 0.4
 """The most that a place which cannot host the rest can be worth where another can."""
 INSIDE: Final = 0.2
 """What the choice inside a place is worth: less than that between places ever is."""
+LOOKED_INTO: Final = 4
+"""The best places of a level, whose insides are compared: a pod hardly ever goes to another."""
 _WIDE: Final = (Level.ZONE, Level.FABRIC)
 _Spot = tuple[Sequence[str], int]
 """A place's names, and how many free nodes it has."""
@@ -97,8 +99,10 @@ def _inside(spots: Sequence[_Spot], seeker: Seeker, levels: Sequence[Level]) -> 
         groups[names[level]].append(at)
     sums = {name: sum(spots[at][1] for at in group) for name, group in groups.items()}
     worth, found = fit(sums, seeker, level), [BEST] * len(spots)
+    looked_into = set(sorted(worth, key=worth.__getitem__)[-LOOKED_INTO:])
     for name, group in groups.items():
-        inner = _inside([spots[at] for at in group], seeker, closer)
+        some = [spots[at] for at in group]
+        inner = _inside(some, seeker, closer if name in looked_into else ())
         for at, one in zip(group, inner, strict=True):
             found[at] = worth[name] * (BEST - INSIDE + INSIDE * one)
     return found

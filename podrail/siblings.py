@@ -92,6 +92,16 @@ class Crew:
         """How many of the pods use each rail."""
         return MappingProxyType(self._rails)
 
+    @property
+    def products(self) -> frozenset[str]:
+        """The GPU products that the pods run on, as far as they are known."""
+        return frozenset(str(name) for kind, name in self._kinds if kind == "product" and name)
+
+    @property
+    def speeds(self) -> frozenset[int]:
+        """The speeds of the NICs that the pods use, in Gbit/s, as far as they are known."""
+        return frozenset(int(gbps) for kind, gbps in self._kinds if kind == "gbps" and gbps)
+
     def closeness(self, place: Place) -> float:
         """How close a place is to the pods on the average, by locality's table; neutral to none.
 

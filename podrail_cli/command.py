@@ -1,30 +1,27 @@
 """The podrail command. Exit status: 0 done, 1 a pod was refused or nothing fits, 2 wrong input."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from podrail import placement
-from podrail.errors import MalformedError, PodError
-from podrail.evidence import cluster as evidence
-from podrail.evidence.atlas import Atlas
-from podrail_cli import demo, inject, library, live, node, output, rank, topology
+from podrail_cli import (
+    demo,
+    given,
+    inject,
+    library,
+    live,
+    node,
+    output,
+    placing,
+    simulating,
+    topology,
+)
+from podrail_cli.given import FILE, NAMESPACE, PROFILE, InputError, telling
 from podrail_cli.inject import Entry
-from podrail_io import files
-from podrail_io.files import FileError, Placed
-from podrail_io.kube import Api, KubeError
-
-INPUT_ERROR = 2
-
-
-class InputError(click.ClickException):
-    """A file or option that cannot be used."""
-
-    exit_code = INPUT_ERROR
+from podrail_io.kube import Api
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=__doc__)
@@ -33,17 +30,12 @@ def main() -> None:
     """Rails for GPU pods: what they get, where they fit best, and why."""
 
 
-FILE = click.option(
-    "-f", "--file", "path", required=True, help="YAML or JSON; - is standard input."
-)
-PROFILE = click.option("--profile", help="Shipped profile or file; stands in for the pod's label.")
 KUBECONFIG = click.option(
     "--kubeconfig", envvar="KUBECONFIG", metavar="FILE", help="As kubectl's; also $KUBECONFIG."
 )
 SERVER = click.option(
     "--server", default="", metavar="URL", help="In place of a kubeconfig, such as kubectl proxy's."
 )
-NAMESPACE = click.option("-n", "--namespace", default="default", show_default=True)
 
 
 @main.command("inject")
@@ -60,8 +52,8 @@ NAMESPACE = click.option("-n", "--namespace", default="default", show_default=Tr
 )
 def inject_command(path: str, profile: str | None, namespace: str, form: str) -> None:
     """Print what the webhook makes of the pods in a file: a Pod, a Job, any kind with templates."""
-    documents = [one.document for one in _read(path)]
-    stand_in = None if profile is None else _named(profile)
+    documents = [one.document for one in given.read(path)]
+    stand_in = None if profile is None else given.named(profile)
     profiles = library.shipped().profiles
     found = [
         [inject.entry(one, profiles, stand_in) for one in inject.templates(whole, namespace)]
@@ -78,6 +70,11 @@ def inject_command(path: str, profile: str | None, namespace: str, form: str) ->
     sys.exit(int(any(entry.denied for entry in entries)))
 
 
+main.add_command(placing.rank_command)
+main.add_command(placing.explain_command)
+main.add_command(simulating.simulate_command)
+
+
 def _rendered(form: str, entries: Sequence[Entry], changed: Sequence[Any]) -> str:
     match form:
         case "json":
@@ -88,55 +85,6 @@ def _rendered(form: str, entries: Sequence[Entry], changed: Sequence[Any]) -> st
             return "".join(inject.unified(entry) for entry in entries)
         case _:
             return output.as_yaml(changed)
-
-
-@main.command("rank")
-@FILE
-@PROFILE
-@NAMESPACE
-@click.option(
-    "--cluster",
-    required=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="File or folder with nodes and pods, as kubectl get -o json writes them.",
-)
-@click.option(
-    "--shapes",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of machine types beside the shipped catalog.",
-)
-@click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table")
-def rank_command(  # noqa: PLR0913, PLR0917 - one parameter an option
-    path: str, profile: str | None, namespace: str, cluster: Path, shapes: Path | None, form: str
-) -> None:
-    """Rank the nodes of a cluster for the first pod in a file, best first."""
-    templates = [one for each in _read(path) for one in inject.templates(each.document, namespace)]
-    if not templates:
-        raise InputError(f"{path}: no pod template found")
-    stand_in = None if profile is None else _named(profile)
-    entry = inject.entry(templates[0], library.shipped().profiles, stand_in)
-    for warning in entry.warnings:
-        click.echo(warning, err=True)
-    gpu_resources = library.gpu_resources(stand_in)
-    named = {**entry.pod, "metadata": {"namespace": namespace, **(entry.pod.get("metadata") or {})}}
-    wish = placement.wish(named, gpu_resources)
-    if wish is None:
-        sys.exit(1)
-    with _telling():
-        documents = [one.document for one in node.dump(cluster)]
-        world = rank.Cluster.of(documents)
-        found = evidence.read(documents, Atlas(library.shapes(shapes)), library.counted(stand_in))
-    if not world.nodes:
-        raise InputError(
-            f"{cluster}: no nodes found; kubectl get nodes,pods -A -o json writes them"
-        )
-    for why in rank.broken(found):
-        click.echo(why, err=True)
-    with _telling():
-        ranked = rank.rank(named, wish, world, found)
-    listed = {"nodes": [one.document() for one in ranked]}
-    click.echo(rank.table(ranked) if form == "table" else output.as_json(listed))
-    sys.exit(int(all(one.reason for one in ranked)))
 
 
 @main.command("topology")
@@ -161,10 +109,10 @@ def topology_command(
     kubeconfig: str | None,
     server: str,
     form: str,
-    **given: str | None,
+    **sources: str | None,
 ) -> None:
     """Show a node's GPUs, NICs and rails, and how far each pair is apart; - is standard input."""
-    chosen = [(kind, value) for kind, value in given.items() if value is not None]
+    chosen = [(kind, value) for kind, value in sources.items() if value is not None]
     number = len(chosen) + (name is not None)
     if number != 1:
         kinds = ", ".join(f"--{kind.replace('_', '-')}" for kind in topology.KINDS)
@@ -173,7 +121,7 @@ def topology_command(
         _show_node(name, cluster, lambda: live.connect(kubeconfig, server), form)
     if cluster is not None:
         raise InputError("--cluster needs --node, which says the node to show")
-    with _telling():
+    with telling():
         found = topology.read(*chosen[0])
     if form == "json":
         click.echo(output.as_json(topology.document(found)))
@@ -185,7 +133,7 @@ def topology_command(
 
 def _show_node(name: str, cluster: Path | None, connect: Callable[[], Api], form: str) -> NoReturn:
     """Exit status 1 if nothing is known of the node's devices."""
-    with _telling():
+    with telling():
         found = node.of_live(name, connect()) if cluster is None else node.of_dump(name, cluster)
     if form == "json":
         click.echo(output.as_json(node.document(name, found)))
@@ -223,34 +171,10 @@ def profiles_command(name: str | None, form: str) -> None:
 @click.option("-o", "--output", "form", type=click.Choice(["text", "json"]), default="text")
 def demo_command(form: str, *, once: bool) -> None:
     """Run webhook and extender against a simulated cluster and show what they do."""
-    with _telling():
+    with telling():
         demo.run(once=once, as_json=form == "json")
-
-
-def _read(path: str) -> list[Placed]:
-    with _telling():
-        if path == "-":
-            return files.documents(sys.stdin.read(), "standard input")
-        return files.file_documents(Path(path))
-
-
-def _named(choice: str) -> Any:
-    with _telling():
-        return library.named(choice)
 
 
 def _kinds(documents: Sequence[Any]) -> str:
     kinds = {str(one.get("kind")) for one in documents if isinstance(one, dict)}
     return f"kinds {', '.join(sorted(kinds))}" if kinds else "an empty file"
-
-
-@contextmanager
-def _telling() -> Iterator[None]:
-    """What podrail refuses becomes an InputError, which click prints without a traceback."""
-    try:
-        yield
-    except MalformedError as error:
-        lines = [f"{error.what}:", *(f"  {problem}" for problem in error.problems)]
-        raise InputError("\n".join(lines)) from error
-    except (FileError, KubeError, PodError, ValueError, OSError) as error:
-        raise InputError(str(error)) from error

@@ -37,7 +37,8 @@ class Near:
     """A node's place as the job sees it, each from 0 to 1; None where there is nothing to say.
 
     closeness is to the job's pods, neighbours to those with the next indexes, block how well the
-    rest of a job fits there that begins.
+    rest of the job fits there, also of one that has begun: closeness alone cannot choose the next
+    leaf once one is full.
     """
 
     closeness: float | None = None

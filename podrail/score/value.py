@@ -52,7 +52,7 @@ def score(state: State, need: Need, kin: Kin = NOBODY, near: Near = ANYWHERE) ->
     if found is None:
         return Score(None, {})
     parts = dict(found.parts) | dict(_places(near))
-    return Score(_value(found, *_sums(_places(near))), parts, refused=found.factor < 1)
+    return Score(_value(found, *_placed(near)), parts, refused=found.factor < 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ def _each(
         key: None if state is None else base(state, need, kin) for key, state in states.items()
     }
     places = {id(one.place): one.place for one in seats}
-    sums = {key: _sums(_places(nears.get(place, ANYWHERE))) for key, place in places.items()}
+    sums = {key: _placed(nears.get(place, ANYWHERE)) for key, place in places.items()}
     made: dict[Seat, float | None] = {}
     for one in seats:
         found = bases[id(one.state)]
@@ -134,6 +134,12 @@ def _sums(parts: Iterable[tuple[Part, float]]) -> tuple[float, int]:
         sum(WEIGHTS[part] * value for part, value in listed),
         sum(WEIGHTS[part] for part, _ in listed),
     )
+
+
+@lru_cache(maxsize=16_384)
+def _placed(near: Near) -> tuple[float, int]:
+    """The sums of a place's parts; most places are as near as many others."""
+    return _sums(_places(near))
 
 
 def _places(near: Near) -> tuple[tuple[Part, float], ...]:

@@ -53,7 +53,9 @@ MEANINGS: Final[Mapping[Part, Meaning]] = MappingProxyType(
         ),
         Part.CLOSENESS: Meaning(15, "how close the node is to the job's pods", _JOB),
         Part.BLOCK: Meaning(
-            15, "how well the rest of the job fits into the node's block and leaf", "none is bound"
+            15,
+            "how well the rest of the job fits into the node's block and leaf",
+            "a node says where it is",
         ),
         Part.COMMON: Meaning(
             10, "how usual in the job the rails are that would serve the GPUs", f"{_JOB} with rails"

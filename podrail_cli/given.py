@@ -1,0 +1,64 @@
+"""What the command is given: options that several subcommands have, files, and wrong input."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import click
+
+from podrail.errors import MalformedError, PodError
+from podrail.fabric import Profile
+from podrail_cli import library
+from podrail_io import files
+from podrail_io.files import FileError, Placed
+from podrail_io.kube import KubeError
+
+INPUT_ERROR: Final = 2
+
+
+class InputError(click.ClickException):
+    """A file or option that cannot be used."""
+
+    exit_code = INPUT_ERROR
+
+
+FILE: Final = click.option(
+    "-f", "--file", "path", required=True, help="YAML or JSON; - is standard input."
+)
+PROFILE: Final = click.option(
+    "--profile", help="Shipped profile or file; stands in for the pod's label."
+)
+NAMESPACE: Final = click.option("-n", "--namespace", default="default", show_default=True)
+SHAPES: Final = click.option(
+    "--shapes",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of machine types beside the shipped catalog.",
+)
+
+
+def read(path: str) -> list[Placed]:
+    """The documents of a file, or of standard input."""
+    with telling():
+        if path == "-":
+            return files.documents(sys.stdin.read(), "standard input")
+        return files.file_documents(Path(path))
+
+
+def named(choice: str) -> Profile:
+    """The profile that --profile means."""
+    with telling():
+        return library.named(choice)
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """What podrail refuses becomes an InputError, which click prints without a traceback."""
+    try:
+        yield
+    except MalformedError as error:
+        lines = [f"{error.what}:", *(f"  {problem}" for problem in error.problems)]
+        raise InputError("\n".join(lines)) from error
+    except (FileError, KubeError, PodError, ValueError, OSError) as error:
+        raise InputError(str(error)) from error
