@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from podrail import fit, injection, names, placement, pod
-from podrail.errors import PodError
+from podrail.errors import MalformedError, PodError, Problem
 from podrail.fabric import Attachment, Profile
 from podrail.placement import Wish
 from podrail.score.need import Need
@@ -37,11 +37,12 @@ def order(work: Work, fabric: Profile) -> Order:
 
     Raises:
         PodError: its pods get no rails from the fabric.
+        MalformedError: the fabric's devices are claimed.
     """
     gpu_name = fabric.gpu_resources[0]
     if fabric.attachment is Attachment.DRA:
         message = f"profile {fabric.name} gives devices by claims, which are not simulated"
-        raise PodError("Dra", f"job {work.name}", message)
+        raise MalformedError(f"job {work.name}", [Problem("profile", message)])
     made = injection.inject(pod.read(_document(work, fabric), NAMESPACE), fabric)
     document = dict(made.pod.document)
     document["metadata"] = {**document["metadata"], "namespace": NAMESPACE}

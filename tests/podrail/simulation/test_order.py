@@ -6,7 +6,7 @@ import builders
 import pytest
 import simulated
 
-from podrail.errors import PodError
+from podrail.errors import MalformedError, PodError
 from podrail.simulation import order
 
 
@@ -24,7 +24,7 @@ def test_every_shipped_fabric_can_be_simulated(name: str) -> None:
     fabric = builders.shipped()[name]
     work = simulated.job(gpus=fabric.rails.gpus or 8)
     if fabric.attachment.value == "Dra":
-        with pytest.raises(PodError, match="by claims"):
+        with pytest.raises(MalformedError, match="by claims"):
             order.order(work, fabric)
         return
     assert work.gpus == order.order(work, fabric).need.gpus
