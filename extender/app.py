@@ -1,7 +1,7 @@
 """The routes of the extender: kube-scheduler's calls in, answers of the rules out."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from flask import Flask, Response
@@ -12,7 +12,9 @@ from extender.judge import Judge
 from extender.metrics import Metrics
 from podrail import extension
 from podrail.errors import RequestError
-from podrail_io import web
+from podrail.extension import Arguments
+from podrail.placement import Misfit
+from podrail_io import prompt, web
 
 
 def create(
@@ -24,14 +26,14 @@ def create(
     def filtered(body: bytes) -> bytes:
         asked = extension.arguments(body)
         metrics.stale.inc(int(judge.stale))
-        passed, refused = judge.filter(asked)
-        for reason, times in Counter(refused.values()).items():
+        misfits = judge.filter(asked)
+        for reason, times in Counter(misfits.values()).items():
             metrics.misfits.labels(reason.name.lower()).inc(times)
-        return extension.filtered(passed, refused)
+        return _filtered(asked, misfits)
 
     def prioritized(body: bytes) -> bytes:
         asked = extension.arguments(body)
-        return extension.priorities(asked.nodes, judge.prioritize(asked))
+        return extension.priorities(asked, judge.prioritize(asked))
 
     def bound(body: bytes) -> bytes:
         return extension.bound(binder.bind(extension.bind(body)))
@@ -39,7 +41,16 @@ def create(
     for verb, make in (("filter", filtered), ("prioritize", prioritized), ("bind", bound)):
         view = partial(_answer, metrics.seconds.labels(verb), make)
         app.add_url_rule(f"/{verb}", verb, view, methods=["POST"])
+    # A bind waits for the API server.
+    prompt.declare(app, "/filter", "/prioritize")
     return app
+
+
+def _filtered(asked: Arguments, misfits: Mapping[str, Misfit]) -> bytes:
+    """Preemption may look at the nodes that are refused for now, and at no others."""
+    temporary = {node: one.value for node, one in misfits.items() if one.temporary}
+    refused = {node: one.value for node, one in misfits.items() if not one.temporary}
+    return extension.filtered(asked, refused, temporary)
 
 
 def _answer(seconds: Histogram, make: Callable[[bytes], bytes]) -> Response:

@@ -5,19 +5,20 @@ kube-scheduler bind the pod itself, without its placement.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from extender.cluster import Cluster, Node
+from extender import known
+from extender.announcer import Announcer
+from extender.asking import Desk
+from extender.cluster import Cluster, Spot
 from extender.metrics import Metrics
 from podrail import binding, names, placement
 from podrail.extension import Bind
 from podrail.fabric import Profile
 from podrail.placement import Choice, Wish
-from podrail.score import state
-from podrail.score.state import State
+from podrail.score import choice as choices
 from podrail_io.kube import Api, KubeError, StatusError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -37,16 +38,17 @@ class Binder:
 
     api: Api
     cluster: Cluster
-    profiles: Callable[[], Mapping[str, Profile]]
+    desk: Desk
     scheduler: str
-    hold_seconds: int
     metrics: Metrics
+    announcer: Announcer
     clock: Callable[[], float]
 
     def bind(self, asked: Bind) -> str:
         """Bind the pod; what went wrong comes back, empty if nothing did."""
         until = self.clock() + DEADLINE_SECONDS
-        kind, annotations = self._plan(asked)
+        plan = self._plan(asked)
+        kind, annotations = plan.kind, plan.annotations
         error = self._attempt(asked, annotations, until)
         if annotations and isinstance(error, StatusError) and error.status in _CONTENT:
             _LOG.error("annotations refused", extra={"uid": asked.uid, "problem": str(error)})
@@ -54,6 +56,8 @@ class Binder:
             error = self._attempt(asked, {}, until)
         if error is None:
             self.metrics.binds.labels(kind).inc()
+            if plan.conflict:
+                self._tell_conflict(asked)
             return ""
         if isinstance(error, StatusError) and error.status < _UNSURE:
             self.cluster.abandon(asked.uid)
@@ -61,53 +65,33 @@ class Binder:
         _LOG.warning("bind failed", extra={"uid": asked.uid, "problem": str(error)})
         return "the API server did not take the binding"
 
-    def _plan(self, asked: Bind) -> tuple[str, Mapping[str, str]]:
-        """What kind of bind it is, for the metric, and the annotations it carries."""
+    def _plan(self, asked: Bind) -> "_Plan":
+        """What the Binding carries. What the pod takes is counted before anything else is done."""
+        key = f"{asked.namespace}/{asked.name}"
         # kube-scheduler's watch may be ahead of ours.
-        pod = self.cluster.pods.wait_for(f"{asked.namespace}/{asked.name}", WAIT_SECONDS)
+        pod = self.cluster.pods.get(key) or self.cluster.pods.wait_for(key, WAIT_SECONDS)
         if pod is None or pod.uid != asked.uid or pod.document is None:
-            return "plain", {}
-        profiles = self.profiles()
-        wish = placement.wish(pod.document, gpu_resources(profiles))
+            return _PLAIN
+        wanted = self.desk.asked(pod.document)
         given = pod.document["spec"].get("schedulerName")
-        if wish is None or (self.scheduler and given != self.scheduler):
-            return "plain", {}
-        node = self.cluster.nodes.get(asked.node) or Node({}, None)
-        return "placed", self._annotations(asked, pod.document, wish, node)
+        if wanted is None or wanted.wish is None or (self.scheduler and given != self.scheduler):
+            return _PLAIN
+        wish, made = wanted.wish, list[choices.Rails]()
+        need = wish.need(wanted.fabric)
 
-    def _annotations(
-        self, asked: Bind, pod: Mapping[str, Any], wish: Wish, node: Node
-    ) -> Mapping[str, str]:
-        profile = self.profiles().get(wish.marker.profile)
-        known = None if node.topology is None else state.idle(node.topology)
-        choice = self._choice(asked, wish, known, profile)
-        if choice.conflict:
-            self.metrics.conflicts.inc()
-            _LOG.warning("rails are shared", extra={"uid": asked.uid, "node": asked.node})
-        annotations: dict[str, str] = {}
-        if profile is not None:
-            late = binding.late(pod, wish, profile, node.labels, choice)
-            annotations |= late.annotations
-            # The user, or the size, may have left other rails in the pod than were chosen.
-            choice = placement.chosen(known, wish, profile, late.rails, conflict=choice.conflict)
-        score = None if known is None else placement.score(known, wish, profile)
-        annotations[names.PLACEMENT] = placement.record(
-            asked.node, node.topology, wish, choice, score
-        )
-        return annotations
-
-    def _choice(
-        self, asked: Bind, wish: Wish, known: State | None, profile: Profile | None
-    ) -> Choice:
-        """The rails, chosen and held in one step: no other bind comes between."""
-        made: list[Choice] = []
-
-        def pick(used: Counter[int]) -> tuple[int, ...]:
-            made.append(placement.choose(known, wish, profile, used))
+        def pick(spot: Spot) -> tuple[int, ...]:
+            made.append(choices.rails(spot.state, need, spot.used, spot.kin))
             return made[0].rails
 
-        self.cluster.hold(asked.uid, asked.node, self.hold_seconds, pick)
-        return made[0]
+        held = known.Held(known.devices(pod.document), wish.marker.rails, job=wish.job)
+        tenant = self.cluster.tenant(key, asked.node, held)
+        spot = self.cluster.hold(asked.uid, tenant, pick)
+        return _planned(asked.node, pod.document, (wish, wanted.fabric), spot, made[0])
+
+    def _tell_conflict(self, asked: Bind) -> None:
+        self.metrics.conflicts.inc()
+        _LOG.warning("rails are shared", extra={"uid": asked.uid, "node": asked.node})
+        self.announcer.shared(asked)
 
     def _attempt(
         self, asked: Bind, annotations: Mapping[str, str], until: float
@@ -135,6 +119,38 @@ class Binder:
         return None
 
 
-def gpu_resources(profiles: Mapping[str, Profile]) -> tuple[str, ...]:
-    """The names under which GPUs are asked for in any fabric."""
-    return tuple(sorted({name for profile in profiles.values() for name in profile.gpu_resources}))
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A bind's kind, for the metric, the annotations it carries, and whether rails are shared."""
+
+    kind: str
+    annotations: Mapping[str, str]
+    conflict: bool = False
+
+
+_PLAIN: Final = _Plan("plain", {})
+
+
+def _planned(
+    node: str,
+    pod: Mapping[str, Any],
+    wanted: tuple[Wish, Profile | None],
+    spot: Spot,
+    made: choices.Rails,
+) -> _Plan:
+    """The annotations of a pod whose rails are chosen."""
+    wish, fabric = wanted
+    rails, annotations = made.rails, dict[str, str]()
+    if fabric is not None:
+        picked = Choice(rails, None, made.conflict)
+        late = binding.late(pod, wish, fabric, spot.standing.labels, picked)
+        annotations |= late.annotations
+        # The user, or the size, may have left other rails in the pod than were chosen.
+        rails = late.rails
+    choice = placement.chosen(spot.state, wish, fabric, rails, conflict=made.conflict)
+    score = None
+    if spot.state is not None:
+        score = placement.score(spot.state, wish, fabric, spot.kin, spot.near)
+    topology = spot.standing.topology
+    annotations[names.PLACEMENT] = placement.record(node, topology, wish, choice, score)
+    return _Plan("placed", annotations, made.conflict)

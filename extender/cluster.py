@@ -1,111 +1,286 @@
-"""What the extender knows of the cluster: its nodes, the pods it may bind, the rails in use."""
+"""What the extender knows of the cluster: each node's state and place, and the jobs of its pods.
+
+Watches change it as they go, each event what it is about and no more; questions look up.
+"""
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from datetime import datetime
+from typing import Final
 
-from podrail import marker, names
-from podrail.ledger import Ledger
+from extender import known, view
+from extender import node as nodes
+from extender.books import Books, with_rails
+from extender.known import Held, Known
+from extender.node import Standing
+from extender.sizes import Sizes
+from extender.survey import Survey
+from extender.tally import Tenant
+from extender.view import View
+from podrail.blocks import Seeker
+from podrail.evidence.cluster import Resources
+from podrail.job import Job
+from podrail.locality import Place
+from podrail.score import state, value
+from podrail.score.kin import Kin, Near
+from podrail.score.state import State
+from podrail.score.value import Seat
 from podrail.topology import Topology
 from podrail_io.kube import Api
 from podrail_io.reflector import Change, Reflector, World
 
-NODES: Final = "/api/v1/nodes"
 PODS: Final = "/api/v1/pods"
-_ENDED: Final = frozenset({"Succeeded", "Failed"})
+MOST_VIEWS: Final = 4096
+SIZES_SECONDS: Final = 5.0
+"""How long the pods wait for the sizes of jobs; a kind that may not be read never comes."""
+EXPIRY_SECONDS: Final = 1.0
+"""How often holds and claims are looked through for those whose time is over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A node: its labels, and its topology if anything is known of it."""
+class Terms:
+    """How long, in seconds, rails are held for a bind that nobody saw, and a block for a job."""
 
-    labels: Mapping[str, str]
-    topology: Topology | None
+    hold: float = 60.0
+    claim: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A pod: an injected one whole while it waits for a node, afterwards only its rails.
+class Around:
+    """What the cluster takes from around it: clocks, and how GPUs and NICs are called."""
 
-    Of others there is only that they wait: document is None, they are bound as they are.
-    """
+    world: World
+    now: Callable[[], datetime]
+    resources: Callable[[], Resources]
 
-    uid: str
-    node: str
-    rails: tuple[int, ...]
-    document: Mapping[str, Any] | None
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A node as the pod finds it that is to be bound there, without the pod itself."""
+
+    standing: Standing
+    state: State | None
+    used: Mapping[int, int]
+    kin: Kin
+    near: Near
 
 
 class Cluster:
-    """The two reflectors and the ledger that the pods' one feeds."""
+    """The watches and the books that they feed, behind one lock."""
 
-    def __init__(self, api: Api, shapes: Mapping[str, Topology], world: World) -> None:
-        self._shapes = shapes
-        self._world = world
+    def __init__(
+        self,
+        api: Api,
+        shapes: Mapping[str, Topology],
+        around: Around,
+        terms: Terms,
+    ) -> None:
+        self._around = around
+        self._terms = terms
         self._lock = threading.Lock()
-        self._ledger = Ledger()
-        self.nodes: Reflector[Node] = Reflector(api, NODES, self._node, world)
-        self.pods: Reflector[Known] = Reflector(api, PODS, known, world, self._changed)
+        self._books = Books()
+        self._standings: dict[str, Standing] = {}
+        self._views: dict[str, View] = {}
+        self._looked = 0.0
+        self._seats: dict[str, Seat] = {}
+        self.sizes = Sizes(api, around.world, lambda: around.resources().gpus)
+        self.survey = Survey(api, shapes, around.world, around.resources, self._surveyed)
+        keep = known.keeper(self.sizes.of)
+        self.pods: Reflector[Known] = Reflector(api, PODS, keep, around.world, self._changed)
 
     def start(self) -> None:
         """Begin to follow the cluster."""
-        self.nodes.start()
+        self.sizes.start()
+        self.survey.start()
+        threading.Thread(target=self._follow_pods, name="pods", daemon=True).start()
+
+    def _follow_pods(self) -> None:
+        """Sizes first, so that a restart knows what jobs still need; but not endlessly."""
+        self.sizes.wait(SIZES_SECONDS)
         self.pods.start()
 
     @property
     def synced(self) -> bool:
         """True once all nodes and pods have been seen."""
-        return self.nodes.synced and self.pods.synced
+        return self.survey.nodes.synced and self.pods.synced
+
+    @property
+    def version(self) -> int:
+        """Changes whenever what is known of jobs does."""
+        return self._books.version
 
     def age(self) -> float:
-        """Seconds since the older of the two views was confirmed."""
-        return max(self.nodes.age(), self.pods.age())
+        """Seconds since the older of the views of nodes and pods was confirmed."""
+        return max(self.survey.nodes.age(), self.pods.age())
+
+    def seats(self, names: Sequence[str]) -> list[Seat | None]:
+        """The state and place of each node; None for one that no watch has shown."""
+        if self._around.world.clock() - self._looked >= EXPIRY_SECONDS:
+            with self._lock:
+                self._expire()
+        return list(map(self._seats.get, names))
+
+    def standing(self, name: str) -> Standing:
+        """What a node is apart from its pods."""
+        return self._standings.get(name, nodes.UNKNOWN)
+
+    def view(self, job: Job, there: Mapping[Place, int], per_node: int) -> View:
+        """The places with free nodes as the job sees them."""
+        with self._lock:
+            asked = (job, self._books.version, per_node, frozenset(map(_count, there.items())))
+            found = self._views.get(job.key)
+            if found is None or found.asked != asked:
+                found = View.of(asked, self._seeker(job, per_node), there)
+                if len(self._views) >= MOST_VIEWS:
+                    self._views.clear()
+                self._views[job.key] = found
+            return found
 
     def hold(
-        self, uid: str, node: str, seconds: float, choose: Callable[[Counter[int]], tuple[int, ...]]
-    ) -> None:
-        """Let choose pick rails by what others use, and hold them, as one step."""
-        now = self._world.clock()
+        self,
+        uid: str,
+        tenant: Tenant,
+        choose: Callable[[Spot], tuple[int, ...]],
+    ) -> Spot:
+        """Count a pod whose bind begins: its devices, its job's claims, and the rails chosen.
+
+        All is one step, so that no other bind and no question comes between.
+        """
         with self._lock:
-            self._ledger.expire(now)
-            rails = choose(self._ledger.used(node, uid, now))
-            self._ledger.hold(uid, node, rails, now + seconds)
+            self._expire()
+            self._seat(self._books.abandon(uid))
+            spot = self._spot(uid, tenant)
+            now = self._around.world.clock()
+            chosen = with_rails(tenant, choose(spot))
+            until = now + self._terms.claim
+            self._books.hold(uid, chosen, spot.standing, until)
+            self._seat(tenant.node)
+            return spot
+
+    def tenant(self, pod: str, node: str, held: Held) -> Tenant:
+        """A pod (namespace/name) that is to be held on a node from now on."""
+        since = self._around.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        until = self._around.world.clock() + self._terms.hold
+        return Tenant(node, pod, held, since, until)
 
     def abandon(self, uid: str) -> None:
-        """Give back the rails held for a pod that was not bound."""
+        """Give back what is held for a pod that was not bound."""
         with self._lock:
-            self._ledger.abandon(uid)
+            self._seat(self._books.abandon(uid))
 
-    def _node(self, document: dict[str, Any]) -> Node:
-        labels = document["metadata"].get("labels") or {}
-        return Node(labels, self._shapes.get(labels.get(names.INSTANCE_TYPE, "")))
+    def renamed(self) -> None:
+        """Look at all nodes anew: GPUs and NICs are called by other names now."""
+        with self._lock:
+            for name in list(self._standings):
+                self._seat(name)
+
+    def _spot(self, uid: str, tenant: Tenant) -> Spot:
+        standing, now = self.standing(tenant.node), self._around.world.clock()
+        seeker = self._seeker(tenant.held.job or _NO_JOB, 1)
+        asked = self._views.get(seeker.job.key)
+        near = None if asked is None else asked.nears.get(standing.place)
+        return Spot(
+            standing,
+            self._state(tenant.node, standing, now),
+            self._books.used(tenant.node, now, uid),
+            view.like(seeker),
+            near or view.near(standing.place, seeker),
+        )
+
+    def _seeker(self, job: Job, per_node: int) -> Seeker:
+        crew = self._books.siblings.crew(job.key)
+        claimed = self._books.claims.others(job.key, self._around.world.clock())
+        return Seeker(job, crew, claimed, per_node)
+
+    def _expire(self) -> None:
+        self._looked = self._around.world.clock()
+        for name in self._books.expire(self._looked):
+            self._seat(name)
+
+    def _surveyed(self, name: str) -> None:
+        with self._lock:
+            before, after = self.standing(name), self.survey.standing(name)
+            if after is None:
+                self._standings.pop(name, None)
+                after = nodes.UNKNOWN
+            else:
+                self._standings[name] = after
+            if _kind(before) != _kind(after):
+                self._books.moved(name, after)
+            self._seat(name)
 
     def _changed(self, change: Change[Known]) -> None:
         with self._lock:
-            gone = change.before
-            if gone is not None and (change.after is None or change.after.uid != gone.uid):
-                self._ledger.release(gone.uid)
-            if change.after is not None and change.after.node:
-                self._ledger.seen(change.after.uid, change.after.node, change.after.rails)
+            gone, there = change.before, change.after
+            if gone is not None and (there is None or there.uid != gone.uid):
+                self._seat(self._books.release(gone.uid))
+            if there is not None and there.node:
+                self._bound(change.key, there)
+
+    def _bound(self, pod: str, there: Known) -> None:
+        tenant = Tenant(there.node, pod, there.held, there.since)
+        held = self._books.tally.get(there.uid)
+        self._books.seen(there.uid, tenant, self.standing(there.node), self._claimed(there.since))
+        self._seat(there.node)
+        if held is not None and held.node != there.node:
+            self._seat(held.node)
+
+    def _claimed(self, since: str) -> float:
+        """Until when a job's claim lasts whose latest pod was bound then."""
+        now = self._around.world.clock()
+        try:
+            age = (self._around.now() - datetime.fromisoformat(since)).total_seconds()
+        except (ValueError, TypeError):
+            return now
+        return now + self._terms.claim - max(age, 0.0)
+
+    def _seat(self, name: str) -> None:
+        """Write anew what is known of a node; an empty name is no node."""
+        standing = self._standings.get(name)
+        if standing is None:
+            self._seats.pop(name, None)
+            return
+        found = self._state(name, standing, self._around.world.clock())
+        self._seats[name] = value.seat(found, standing.place)
+
+    def _state(self, name: str, standing: Standing, now: float) -> State | None:
+        if standing.plain is None:
+            return None
+        free = self._books.tally.left(name, standing.devices)
+        return state.same(
+            State(
+                standing.plain,
+                standing.kubelet,
+                standing.devices,
+                state.counted(free),
+                self._free_gpus(name, standing, free),
+                tuple(sorted(self._books.used(name, now).items())),
+                standing.product,
+                standing.sliced,
+            )
+        )
+
+    def _free_gpus(
+        self, name: str, standing: Standing, free: Mapping[str, int]
+    ) -> tuple[int, ...] | None:
+        """The free GPUs, if they are known: by the agent, or by markers that are sure."""
+        gpu = next((one for one in self._around.resources().gpus if one in free), None)
+        if gpu is None or standing.plain is None:
+            return None
+        tenants = self._books.tally.on(name).values()
+        held = (standing.holders.get(one.pod, one.held.gpus) for one in tenants)
+        return state.free_gpus(standing.plain, held, max(free[gpu], 0))
 
 
-def known(document: dict[str, Any]) -> Known | None:
-    """What is kept of a pod; None for those that ended, or are bound without our marker."""
-    metadata, spec = document["metadata"], document.get("spec") or {}
-    annotations = metadata.get("annotations") or {}
-    if (document.get("status") or {}).get("phase") in _ENDED:
-        return None
-    node, injected = spec.get("nodeName") or "", names.INJECTED in annotations
-    if node:
-        return Known(metadata["uid"], node, _rails(annotations), None) if injected else None
-    return Known(metadata["uid"], "", (), document if injected else None)
+_NO_JOB: Final = Job("", "none", 1)
 
 
-def _rails(annotations: Mapping[str, str]) -> tuple[int, ...]:
-    """The rails of a bound pod: as placed, or as admitted if it was bound without the extender."""
-    if names.PLACEMENT in annotations:
-        return marker.placed_rails(annotations[names.PLACEMENT])
-    admitted = marker.injected(annotations[names.INJECTED])
-    return admitted.rails if admitted is not None and admitted.injected else ()
+def _kind(standing: Standing) -> tuple[Place, str, int]:
+    """What siblings know of a node."""
+    return (standing.place, standing.product, standing.gbps)
+
+
+def _count(item: tuple[Place, int]) -> tuple[int, int]:
+    """A place by identity, since each is one object: fast to compare."""
+    return (id(item[0]), item[1])

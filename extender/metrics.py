@@ -33,8 +33,18 @@ class Metrics:
         self.stale = self._counter(
             "stale_calls", "Calls answered neutrally: the view of the cluster was too old."
         )
+        self.unscored = self._counter(
+            "unscored_calls",
+            "Prioritize calls in which all nodes are the same: the view is stale, the pod was not "
+            "injected, or no candidate's topology is known.",
+            "reason",
+        )
         self._gauge("cache_age_seconds", "Seconds since the API server was last heard.", age)
         self._gauge("cache_synced", "1 once all nodes and pods have been seen.", synced)
+
+    def count_unscored(self, why: str) -> None:
+        """Count a prioritize call in which all nodes are the same."""
+        self.unscored.labels(why).inc()
 
     def _counter(self, name: str, told: str, *labels: str) -> Counter:
         return Counter(f"podrail_{name}_total", told, labels, registry=self.registry)

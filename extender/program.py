@@ -5,17 +5,20 @@ import random
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from extender import app
+from extender.announcer import Announcer
+from extender.asking import Desk, Names
 from extender.binder import Binder
-from extender.cluster import Cluster
+from extender.claimed import Claimed
+from extender.cluster import Around, Cluster, Terms
 from extender.judge import Judge
 from extender.metrics import Metrics
 from extender.settings import Settings
 from podrail import catalog, profiles
 from podrail.errors import MalformedError
-from podrail.fabric import Profile
 from podrail.profiles import Loaded
 from podrail.topology import Topology
 from podrail_io import files, logs, serving
@@ -24,6 +27,9 @@ from podrail_io.files import FileError
 from podrail_io.kube import Api, KubeError
 from podrail_io.living import Living
 from podrail_io.reflector import World
+
+SWITCH_SECONDS: Final = 0.0005
+"""How long a bind or a watch may keep a question waiting; CPython's own is ten times as long."""
 
 
 def main() -> None:
@@ -49,18 +55,17 @@ def _shapes(settings: Settings) -> Mapping[str, Topology]:
 def _application(
     settings: Settings, fabrics: Living[Loaded], shapes: Mapping[str, Topology], api: Api
 ) -> Any:
-    world = World(time.monotonic, random.random)
-    cluster = Cluster(api, shapes, world)
+    world = World(time.monotonic, random.SystemRandom().random)
+    names = Names(lambda: fabrics.value.profiles)
+    around = Around(world, _now, names.resources)
+    cluster = Cluster(api, shapes, around, Terms(settings.hold_seconds, settings.claim_seconds))
     metrics = Metrics(cluster.age, lambda: cluster.synced)
     fabrics.follow(api, profiles.RESOURCES, profiles.resource, world)
     fabrics.export(metrics.registry, "profiles")
 
-    def now() -> Mapping[str, Profile]:
-        return fabrics.value.profiles
-
     def problems() -> Sequence[str]:
         views = (
-            ("nodes", cluster.nodes.synced),
+            ("nodes", cluster.survey.nodes.synced),
             ("pods", cluster.pods.synced),
             ("profiles", fabrics.synced),
         )
@@ -68,10 +73,16 @@ def _application(
         old = cluster.age() > settings.stale_seconds
         return missing or (["the view of the cluster is too old"] if old else [])
 
-    judge = Judge(cluster, now, settings.stale_seconds)
-    binder = Binder(
-        api, cluster, now, settings.scheduler, settings.hold_seconds, metrics, time.monotonic
-    )
-    fabrics.start()
-    cluster.start()
+    claimed = Claimed(api, world)
+    desk = Desk(names, cluster.sizes.of, claimed)
+    judge = Judge(cluster, desk, settings.stale_seconds, _now, metrics.count_unscored)
+    announcer = Announcer(api, _now)
+    binder = Binder(api, cluster, desk, settings.scheduler, metrics, announcer, time.monotonic)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    for part in (fabrics, cluster, claimed, announcer):
+        part.start()
     return app.create(judge, binder, metrics, problems)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - the program is where the time comes from

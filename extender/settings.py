@@ -33,6 +33,9 @@ class Settings:
     hold_seconds: int
     """PODRAIL_HOLD_SECONDS (60): how long rails are held for a pod whose bind the watch has not
     shown; the scheduler's own assumption lasts as long as the bind does."""
+    claim_seconds: int
+    """PODRAIL_CLAIM_SECONDS (300): how long after the bind of its latest pod a job's block is kept
+    for its rest; a claim only makes nodes worth less to other jobs."""
     log_level: str
     """PODRAIL_LOG_LEVEL: debug, info, warning or error."""
 
@@ -56,6 +59,7 @@ class Settings:
             scheduler=variables.get("PODRAIL_SCHEDULER", "podrail"),
             stale_seconds=read.integer("STALE_SECONDS", 300, 1, 86_400),
             hold_seconds=read.integer("HOLD_SECONDS", 60, 1, 3600),
+            claim_seconds=read.integer("CLAIM_SECONDS", 300, 1, 86_400),
             log_level=read.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")),
         )
         read.done()

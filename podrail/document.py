@@ -9,6 +9,8 @@ from podrail.errors import RequestError
 MOST_DEPTH: Final = 100
 """Kubernetes objects stay below 40; deeper documents come from nobody's honest client."""
 
+_NESTING: Final = frozenset({dict, list})
+
 
 def read(body: bytes) -> Any:
     """The document in the body.
@@ -25,6 +27,8 @@ def read(body: bytes) -> Any:
         level = [
             child
             for parent in level
+            # A list of thousands of names has nothing below it, which is seen at once.
+            if type(parent) is dict or not _NESTING.isdisjoint(map(type, parent))
             for child in (parent.values() if type(parent) is dict else parent)
             if type(child) is dict or type(child) is list
         ]

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from podrail import document, pod
@@ -16,16 +15,21 @@ from podrail.errors import PodError, RequestError
 from podrail.reading import shown
 
 MOST_NODES: Final = 100_000
+_BETWEEN: Final = '","'
 # Names go into a URL; a UID has the same letters.
 _NAME: Final = re.compile(r"[a-z0-9][-a-z0-9.]{0,252}")
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """A pod, and the names of the nodes that are left for it."""
+    """A pod, and the names of the nodes that are left for it.
+
+    plain is True if JSON writes each name as it is: the request itself has them so.
+    """
 
     pod: Mapping[str, Any]
     nodes: Sequence[str]
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +61,9 @@ def arguments(body: bytes) -> Arguments:
         nodes = _names(top["Nodes"].get("items"))
     if not isinstance(nodes, list) or len(nodes) > MOST_NODES:
         raise RequestError(f"NodeNames: expected a list of names, got {shown(nodes)}")
-    if any(type(node) is not str for node in nodes):
+    if not set(map(type, nodes)) <= {str}:
         raise RequestError("NodeNames: expected names only")
-    return Arguments(asked, nodes)
+    return Arguments(asked, nodes, plain=f'"{_BETWEEN.join(nodes)}"'.encode() in body)
 
 
 def bind(body: bytes) -> Bind:
@@ -74,29 +78,30 @@ def bind(body: bytes) -> Bind:
     )
 
 
-def filtered(passed: Sequence[str], refused: Mapping[str, str]) -> bytes:
-    """ExtenderFilterResult; every refusal is one that preemption cannot help."""
-    return _bytes(
-        {
-            "NodeNames": passed,
-            "FailedNodes": {},
-            "FailedAndUnresolvableNodes": refused,
-            "Error": "",
-        }
-    )
+def filtered(asked: Arguments, refused: Mapping[str, str], temporary: Mapping[str, str]) -> bytes:
+    """ExtenderFilterResult; refused are those that preemption cannot help."""
+    passed = asked.nodes
+    if refused or temporary:
+        passed = [one for one in passed if one not in refused and one not in temporary]
+    if asked.plain and passed:
+        names = f'"{_BETWEEN.join(passed)}"'
+    else:
+        names = ",".join(map(json.dumps, passed))
+    rest = _bytes({"FailedNodes": temporary, "FailedAndUnresolvableNodes": refused, "Error": ""})
+    return f'{{"NodeNames":[{names}],'.encode() + rest[1:]
 
 
-def priorities(nodes: Sequence[str], scores: Sequence[int]) -> bytes:
+def priorities(asked: Arguments, scores: Sequence[int]) -> bytes:
     """HostPriorityList."""
-    ends = {score: f"{score:d}}}" for score in set(scores)}
-    entries = [_host(node) + ends[score] for node, score in zip(nodes, scores, strict=True)]
-    return f"[{','.join(entries)}]".encode()
-
-
-@lru_cache(maxsize=16_384)
-def _host(node: str) -> str:
-    """The part of an entry that every answer repeats; to write it anew would cost four times."""
-    return f'{{"Host":{json.dumps(node)},"Score":'
+    ends = {score: f',"Score":{score:d}}}' for score in set(scores)}
+    if not asked.plain:
+        names = map(json.dumps, asked.nodes)
+        entries = ['{"Host":' + name + ends[one] for name, one in zip(names, scores, strict=True)]
+        return f"[{','.join(entries)}]".encode()
+    quoted = {score: '"' + end for score, end in ends.items()}
+    pairs = zip(asked.nodes, scores, strict=True)
+    found = ',{"Host":"'.join([name + quoted[score] for name, score in pairs])
+    return f'[{{"Host":"{found}]'.encode() if found else b"[]"
 
 
 def bound(error: str = "") -> bytes:

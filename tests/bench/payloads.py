@@ -14,6 +14,11 @@ from controlplane import nodes
 
 from podrail import injection, names, pod
 
+RACK: Final = "topology.kubernetes.io/rack"
+BLOCK: Final = "topology.kubernetes.io/block"
+GROUP: Final = "kueue.x-k8s.io/pod-group-name"
+TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
+INDEX: Final = "kueue.x-k8s.io/pod-group-pod-index"
 PROFILE: Final = "sriov-rails"
 NAMESPACE: Final = "team"
 UID: Final = "705ab4f5-6393-11e8-b7cc-42010a800002"
@@ -180,9 +185,44 @@ def arguments(count: int) -> bytes:
 
 
 def cluster(count: int) -> list[dict[str, Any]]:
-    """So many nodes, of two shapes in turn."""
+    """So many nodes, of two shapes in turn, in leaves of 16 and blocks of 128."""
     shapes = (nodes.ALIGNED, nodes.CROSSED)
-    return [nodes.node(f"gpu-node-{n:05d}", shapes[n % 2]) for n in range(count)]
+    return [
+        nodes.node(
+            name(n), shapes[n % 2], nodes.HARDWARE, **{RACK: f"r{n // 16}", BLOCK: f"b{n // 128}"}
+        )
+        for n in range(count)
+    ]
+
+
+def name(number: int) -> str:
+    """The name of a node."""
+    return f"gpu-node-{number:05d}"
+
+
+def stranger(number: int, node: int, gpus: int) -> dict[str, Any]:
+    """A bound pod that takes GPUs of a node and has not opted in."""
+    return builders.document(
+        builders.container(gpus=gpus), fabric=None, name=f"other-{number}", nodeName=name(node)
+    )
+
+
+def running(number: int, node: int) -> dict[str, Any]:
+    """A bound pod that podrail placed, of a job of 64 pods."""
+    fabric = builders.shipped()[PROFILE]
+    document = builders.document(
+        builders.container(gpus=8),
+        fabric=PROFILE,
+        name=f"running-{number}",
+        labels={GROUP: f"job-{number // 64}", INDEX: str(number % 64)},
+        annotations={TOTAL: "64"},
+    )
+    admitted = injection.inject(pod.read(document, NAMESPACE), fabric).pod.document
+    made: dict[str, Any] = json.loads(json.dumps(admitted))
+    placed = {"v": 1, "rails": list(range(8)), "gpuSets": [{"gpus": list(range(8)), "p": 1.0}]}
+    made["metadata"]["annotations"][names.PLACEMENT] = json.dumps(placed)
+    made["spec"]["nodeName"] = name(node)
+    return made
 
 
 def _compact(document: object) -> bytes:

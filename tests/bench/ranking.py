@@ -1,78 +1,171 @@
-"""The extender's filter and prioritize for many names, beside a handler that does nothing."""
+"""The extender's filter and prioritize for many names, beside a handler that does nothing.
+
+Beside a real kube-apiserver: nothing changed, right after 500 nodes changed, by the number of names,
+and the memory with tens of thousands of bound pods.
+"""
 
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
+import statistics
+import time
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from random import Random
 from typing import Any, Final
 
 import payloads
 import programs
-from blocks import Client, Effort, Target
+from blocks import Client, Comparison, Effort, Target
 from controlplane.installed import Installed
 from controlplane.plane import TOKEN, Cluster
+from controlplane.processes import Child
 from programs import Programs
 
 NODES: Final = 5000
+GOAL_MS: Final = 2.0
+"""Filter and prioritize at 5,000 nodes when nothing changed, p50."""
+CHANGED_GOAL_MS: Final = 15.0
+"""The first of each right after CHANGED nodes changed."""
+CHANGED: Final = 500
+PEAK_GOAL_MIB: Final = 400
+VERBS: Final = ("filter", "prioritize")
 THREADS: Final = 16
 """The extender's own default."""
 _REQUESTS: Final = 60
 _CREATORS: Final = 16
+_SETTLE_SECONDS: Final = 120
 
 
-def fill(cluster: Cluster, started: Programs, client: Client) -> None:
-    """Create the nodes at the API server.
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How many nodes and bound pods there are, and for how many names is asked."""
 
-    Raises:
-        RuntimeError: it took some of them not.
-    """
-    bodies = started.body("nodes", *(json.dumps(one).encode() for one in payloads.cluster(NODES)))
-    authority = cluster.folder / "certs" / "apiserver.crt"
-    url = f"https://127.0.0.1:{cluster.port}/api/v1/nodes"
-    sent = client.send(Target(url, bodies, authority, TOKEN), _CREATORS, NODES)
-    if sent.errors:
-        raise RuntimeError(f"{sent.errors} nodes were not created: {sent.first}")
+    nodes: int
+    pods: int
+    names: tuple[int, ...]
+
+
+FULL: Final = Scale(15_000, 50_000, (500, 1000, 2000, 5000, 10_000, 15_000))
+QUICK: Final = Scale(NODES, 0, (500, 1000, 2000, NODES))
+
+
+class Crowd:
+    """Objects of one cluster, created fast."""
+
+    def __init__(self, cluster: Cluster, started: Programs, client: Client) -> None:
+        self._cluster = cluster
+        self._started = started
+        self._client = client
+        self._numbers = itertools.count()
+
+    def create(self, path: str, documents: Sequence[dict[str, Any]]) -> None:
+        """Create them.
+
+        Raises:
+            RuntimeError: the API server took some of them not.
+        """
+        name = f"crowd-{next(self._numbers)}"
+        bodies = self._started.body(name, *(json.dumps(one).encode() for one in documents))
+        authority = self._cluster.folder / "certs" / "apiserver.crt"
+        url = f"https://127.0.0.1:{self._cluster.port}{path}"
+        sent = self._client.send(Target(url, bodies, authority, TOKEN), _CREATORS, len(documents))
+        if sent.errors:
+            raise RuntimeError(f"{sent.errors} of {path} were not created: {sent.first}")
 
 
 def measure(
-    installed: Installed, started: Programs, client: Client, effort: Effort
+    installed: Installed, started: Programs, client: Client, effort: Effort, scale: Scale
 ) -> dict[str, Any]:
-    """The comparison of one caller at a time, as kube-scheduler is, and the extender's memory."""
+    """One caller at a time, as kube-scheduler is."""
+    crowd = Crowd(installed.cluster, started, client)
+    crowd.create("/api/v1/nodes", payloads.cluster(scale.nodes))
     question = payloads.arguments(NODES)
     extender = installed.extender()
     null = started.stand_in("null", THREADS, tls=False)
     address = extender.address()
     extender.wait_until(lambda: _knows_the_nodes(address, question), 60)
-    bodies = started.body("arguments", question)
-    targets = {
-        verb: Target(f"http://{address}/{verb}", bodies) for verb in ("filter", "prioritize")
-    }
-    targets["null"] = Target(f"http://{null.address()}/", bodies)
-    made = client.compare(targets, 1, effort.requests(_REQUESTS), effort.rounds)
-    return {
-        "nodes": NODES,
+    found: dict[str, Any] = {
+        "nodes": scale.nodes,
+        "names": NODES,
         "bytes": len(question),
         "in_flight": 1,
-        "run_as": f"program beside a real kube-apiserver with {NODES} nodes",
-        **made.all(),
-        "filter_p50_over_null": made.ratio("filter", "null"),
-        "prioritize_p50_over_null": made.ratio("prioritize", "null"),
-        "memory": programs.memory(extender),
+        "run_as": f"program beside a real kube-apiserver with {scale.nodes} nodes",
+        "goal_p50_ms": GOAL_MS,
+    }
+    for many in scale.names:
+        body = payloads.arguments(many)
+        bodies = started.body(f"arguments-{many}", body)
+        targets = {verb: Target(f"http://{address}/{verb}", bodies) for verb in VERBS}
+        targets["null"] = Target(f"http://{null.address()}/", bodies)
+        made = client.compare(targets, 1, effort.requests(_REQUESTS), effort.rounds)
+        case = _case(made, body)
+        found.setdefault("growth", {})[str(many)] = case
+        found |= case if many == NODES else {}
+    found["after_changes"] = _after_changes(crowd, extender, question)
+    found["memory"] = programs.memory(extender)
+    if scale.pods:
+        pods = [payloads.running(number, number % scale.nodes) for number in range(scale.pods)]
+        crowd.create("/api/v1/namespaces/default/pods", pods)
+        time.sleep(_SETTLE_SECONDS / 4)
+        found["memory_with_pods"] = {
+            "pods": scale.pods,
+            "goal_peak_rss_mib": PEAK_GOAL_MIB,
+            **programs.memory(extender),
+        }
+    return found
+
+
+def _case(made: Comparison, body: bytes) -> dict[str, Any]:
+    ratios = {f"{verb}_p50_over_null": made.ratio(verb, "null") for verb in VERBS}
+    return {**made.all(), **ratios, "json_loads_ms": _parsed(body)}
+
+
+def _parsed(body: bytes) -> float:
+    """Milliseconds that Python takes to parse such a body: the least that a call can cost."""
+    times = []
+    for _ in range(30):
+        began = time.perf_counter()
+        json.loads(body)
+        times.append((time.perf_counter() - began) * 1000)
+    return round(statistics.median(times), 3)
+
+
+def _after_changes(crowd: Crowd, extender: Child, question: bytes, rounds: int = 5) -> Any:
+    """The first filter and the first prioritize after pods were bound on 500 nodes, p50."""
+    chance, numbers = Random(1), itertools.count()
+    taken: dict[str, list[float]] = {verb: [] for verb in VERBS}
+    for _ in range(rounds):
+        nodes = chance.sample(range(NODES), CHANGED)
+        pods = [payloads.stranger(next(numbers), node, chance.choice((1, 2, 4))) for node in nodes]
+        crowd.create("/api/v1/namespaces/default/pods", pods)
+        time.sleep(1)
+        for verb, times in taken.items():
+            began = time.perf_counter()
+            _sent(extender.address(), f"/{verb}", question)
+            times.append((time.perf_counter() - began) * 1000)
+    return {
+        "changed": CHANGED,
+        "goal_p50_ms": CHANGED_GOAL_MS,
+        **{f"{verb}_p50_ms": round(statistics.median(times), 2) for verb, times in taken.items()},
     }
 
 
 def _knows_the_nodes(address: str, question: bytes) -> bool:
-    """True once every name passes, half score best and the others, the misaligned, less."""
+    """True once every name passes, and each aligned node scores more than every other."""
     try:
-        passed = _post(address, "/filter", question)["NodeNames"]
-        scores = [one["Score"] for one in _post(address, "/prioritize", question)]
+        passed = json.loads(_sent(address, "/filter", question))["NodeNames"]
+        scored = json.loads(_sent(address, "/prioritize", question))
     except OSError:
         return False
-    return len(passed) == NODES and scores.count(max(scores)) == NODES // 2
+    scores = [one["Score"] for one in scored]
+    return len(passed) == NODES and min(scores[::2]) > max(scores[1::2])
 
 
-def _post(address: str, path: str, body: bytes) -> Any:
+def _sent(address: str, path: str, body: bytes) -> bytes:
     with closing(http.client.HTTPConnection(address, timeout=30)) as connection:
         connection.request("POST", path, body, {"Content-Type": "application/json"})
-        return json.loads(connection.getresponse().read())
+        return connection.getresponse().read()

@@ -21,6 +21,7 @@ import creation
 import mutation
 import programs
 import ranking
+import scheduling
 import storm
 from blocks import Client, Effort
 from controlplane import binaries
@@ -66,10 +67,11 @@ def measured(folder: Path, client: Client, effort: Effort) -> dict[str, Any]:
         pods = storm.PODS if effort is blocks.FULL else storm.FEW
         tell(f"3/5 {pods} pods at once")
         found["storm"] = storm.measure(installed, started, client, pods)
-        tell(f"4/5 creating {ranking.NODES} nodes")
-        ranking.fill(cluster, started, client)
-        tell("5/5 filter and prioritize beside a null handler")
-        found["extender"] = ranking.measure(installed, started, client, effort)
+        scale = ranking.FULL if effort is blocks.FULL else ranking.QUICK
+        tell(f"4/5 filter and prioritize beside a null handler, {scale.nodes} nodes")
+        found["extender"] = ranking.measure(installed, started, client, effort, scale)
+    tell("5/5 pods through a real kube-scheduler, with podrail and without")
+    found["scheduling"] = scheduling.measure(folder / "scheduling", client, effort)
     return found
 
 

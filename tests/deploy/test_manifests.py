@@ -186,6 +186,30 @@ def test_the_gpus_of_every_shipped_profile_are_counted() -> None:
     assert shipped <= sent
 
 
+READ: Final = ["get", "list", "watch"]
+EVIDENCE: Final = (
+    (["podrail.dev"], ["fabricprofiles", "noderails"], READ),
+    (["resource.k8s.io"], ["resourceclaims", "resourceclaimtemplates", "resourceslices"], READ),
+    (["topology.node.k8s.io"], ["noderesourcetopologies"], READ),
+)
+"""What tells of nodes."""
+JOBS: Final = (
+    (["batch"], ["jobs"], READ),
+    (["apps"], ["statefulsets"], READ),
+    (["jobset.x-k8s.io"], ["jobsets"], READ),
+    (["leaderworkerset.x-k8s.io"], ["leaderworkersets"], READ),
+    (["kubeflow.org"], ["mpijobs", "pytorchjobs"], READ),
+    (["ray.io"], ["rayclusters"], READ),
+    (["batch.volcano.sh"], ["jobs"], READ),
+    (
+        ["scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io"],
+        ["podgroups"],
+        READ,
+    ),
+)
+"""What tells how large a job is."""
+
+
 def test_nobody_may_more_than_it_needs() -> None:
     """The roles in full; whoever adds a right changes this test and says why."""
     roles = {
@@ -196,7 +220,7 @@ def test_nobody_may_more_than_it_needs() -> None:
         for folder in ("webhook", "extender", "controller")
         for name, role in of_kind(f"{folder}/rbac.yaml", "ClusterRole").items()
     }
-    read = ["get", "list", "watch"]
+    read = READ
     profiles = (["podrail.dev"], ["fabricprofiles"], read)
     assert {
         "podrail-webhook": [
@@ -209,8 +233,10 @@ def test_nobody_may_more_than_it_needs() -> None:
         ],
         "podrail-extender": [
             ([""], ["nodes", "pods"], read),
-            profiles,
+            *EVIDENCE,
+            *JOBS,
             ([""], ["pods/binding"], ["create"]),
+            ([""], ["events"], ["create"]),
         ],
         "podrail-controller": [
             profiles,

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 import staging
 
-from extender import cluster
-from extender.cluster import Known
+from extender.known import Held
 from podrail import names
 
 HALVES = staging.halves()
+
+
+def hold(stage: staging.Stage, node: str) -> None:
+    """Begin the bind of a pod with two rails."""
+    stage.cluster.hold(staging.UID, stage.cluster.tenant("team/p", node, Held()), lambda _: (0, 1))
 
 
 def test_a_node_is_known_by_its_machine_type() -> None:
     """A type that no catalog has leaves the topology unknown."""
     stage = staging.Stage()
     stage.sees_nodes(a="good", b="who")
-    good, unknown = stage.cluster.nodes.get("a"), stage.cluster.nodes.get("b")
-    assert good is not None
-    assert unknown is not None
-    assert (staging.SHAPES["good"], None) == (good.topology, unknown.topology)
-
-
-def test_a_waiting_pod_is_kept_whole_and_a_bound_one_by_its_rails() -> None:
-    """Nothing else of thousands of running pods is needed."""
-    pod = staging.injected(HALVES)
-    bound = {**pod, "spec": {**pod["spec"], "nodeName": "n"}}
-    bound["metadata"] = {**pod["metadata"], "annotations": {
-        **pod["metadata"]["annotations"], names.PLACEMENT: '{"v":1,"rails":[6,7]}'
-    }}  # fmt: skip
-    assert Known(staging.UID, "", (), pod) == cluster.known(pod)
-    assert Known(staging.UID, "n", (6, 7), None) == cluster.known(bound)
+    good, unknown = stage.cluster.standing("a"), stage.cluster.standing("b")
+    assert good.topology is not None
+    assert ("good", None) == (good.topology.shape, unknown.topology)
 
 
 def test_a_pod_bound_without_the_extender_uses_the_rails_of_its_admission() -> None:
@@ -50,19 +41,6 @@ def test_a_bound_pod_without_rails_uses_none(marker: str) -> None:
     stage = staging.Stage()
     stage.sees_bound(staging.stranger(annotations={names.INJECTED: marker}), "n")
     assert Counter[int]() == stage.used("n")
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({}, Known(staging.UID, "", (), None)),
-        ({"nodeName": "n"}, None),
-    ],
-    ids=["waiting", "bound"],
-)
-def test_of_a_strange_pod_it_is_known_only_that_it_waits(fields: Any, expected: Any) -> None:
-    """So that its bind need not wait for a watch to bring it."""
-    assert expected == cluster.known(staging.stranger(**fields))
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
@@ -96,7 +74,7 @@ def test_a_pod_of_the_same_name_is_another_pod() -> None:
 def test_a_pod_that_another_binder_put_elsewhere_frees_what_was_held() -> None:
     """The watch has the last word."""
     stage = staging.Stage()
-    stage.cluster.hold(staging.UID, "n", 60, lambda _: (0, 1))
+    hold(stage, "n")
     stage.sees_bound(staging.injected(HALVES), "m")
     assert (0, 4) == (stage.used("n").total(), stage.used("m").total())
 
@@ -104,7 +82,7 @@ def test_a_pod_that_another_binder_put_elsewhere_frees_what_was_held() -> None:
 def test_a_hold_ends_by_itself() -> None:
     """A bind that never happened leaves no trace."""
     stage = staging.Stage()
-    stage.cluster.hold(staging.UID, "n", 60, lambda _: (0, 1))
+    hold(stage, "n")
     stage.now += 59
     assert 2 == stage.used("n").total()
     stage.now += 1

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import staging
 
+from podrail import names
 from podrail.extension import Arguments
 from podrail.placement import Misfit
-from podrail.topology import Topology
 
 NAMES = ["a", "b", "c", "d"]
 HALVES = staging.halves()
@@ -22,32 +22,36 @@ def stage() -> staging.Stage:
     return made
 
 
-def asked(pod: Any = None, names: Any = NAMES) -> Arguments:
+def asked(pod: Any = None, nodes: Any = NAMES) -> Arguments:
     """The scheduler's question for a pod of eight GPUs."""
-    return Arguments(pod or staging.injected(HALVES, gpus=8), names)
+    return Arguments(pod or staging.injected(HALVES, gpus=8), nodes)
 
 
 def test_a_node_is_refused_for_its_machine_type_only() -> None:
     """An unknown node passes, as does a bad one that has all that the pod needs."""
-    assert (["a", "b", "d"], {"c": Misfit.TOO_FEW_GPUS}) == stage().judge.filter(asked())
+    assert {"c": Misfit.TOO_FEW_GPUS} == stage().judge.filter(asked())
 
 
 def test_the_aligned_node_is_best_and_an_unknown_one_neutral() -> None:
     """In the order of the names."""
-    assert [10, 4, 5] == stage().judge.prioritize(asked(names=["a", "b", "d"]))
-    assert [5, 4, 10] == stage().judge.prioritize(asked(names=["d", "b", "a"]))
+    assert [10, 4, 5] == stage().judge.prioritize(asked(nodes=["a", "b", "d"]))
+    assert [5, 4, 10] == stage().judge.prioritize(asked(nodes=["d", "b", "a"]))
 
 
 def test_where_no_node_is_known_all_score_nothing() -> None:
     """A node that the cache has never seen is as unknown as one without a shape."""
-    assert [0, 0] == stage().judge.prioritize(asked(names=["d", "never-seen"]))
+    found = stage()
+    assert [0, 0] == found.judge.prioritize(asked(nodes=["d", "never-seen"]))
+    assert 1 == found.count("unscored_calls_total", reason="no_topology")
 
 
 def test_a_pod_that_is_not_ours_passes_everywhere_with_no_score() -> None:
     """The other rules of the scheduler decide alone."""
     question = asked(staging.stranger())
-    assert (NAMES, {}) == stage().judge.filter(question)
-    assert [0, 0, 0, 0] == stage().judge.prioritize(question)
+    found = stage()
+    assert {} == found.judge.filter(question)
+    assert [0, 0, 0, 0] == found.judge.prioritize(question)
+    assert 1 == found.count("unscored_calls_total", reason="not_injected")
 
 
 @pytest.mark.parametrize(("age", "stale"), [(300, False), (301, True)])
@@ -56,7 +60,7 @@ def test_an_old_view_judges_nobody(age: int, stale: bool) -> None:
     found = stage()
     found.now += age
     assert stale == found.judge.stale
-    assert (NAMES if stale else ["a", "b", "d"]) == found.judge.filter(asked())[0]
+    assert ([] if stale else ["c"]) == list(found.judge.filter(asked()))
     assert stale == (found.judge.prioritize(asked()) == [0, 0, 0, 0])
 
 
@@ -69,17 +73,30 @@ def test_both_answers_are_pure() -> None:
     assert 0 == found.used("a").total()
 
 
-def test_thousands_of_names_cost_one_verdict_for_each_machine_type() -> None:
-    """And a look-up for each name; the time is the bench's affair."""
+def test_thousands_of_names_are_one_seat_for_each_machine_type() -> None:
+    """What is looked at is states and places; the time is the bench's affair."""
     found = stage()
-    names = [f"n{number}" for number in range(5000)]
-    for number, name in enumerate(names):
+    nodes = [f"n{number}" for number in range(5000)]
+    for number, name in enumerate(nodes):
         found.sees_node(name, ("good", "bad", "who")[number % 3])
-    judged: list[str] = []
+    assert 3 == len(set(found.cluster.seats(nodes)))
 
-    def verdict(topology: Topology) -> str:
-        judged.append(topology.shape)
-        return topology.shape
 
-    assert ["good", "bad", None, "good"] == found.judge._each(names, verdict)[:4]
-    assert ["good", "bad"] == judged
+@pytest.mark.parametrize(("waited", "refused"), [(0, ["a"]), (599, ["a"]), (600, [])])
+def test_held_rails_are_refused_until_the_pods_patience_is_over(
+    waited: int, refused: list[str]
+) -> None:
+    """Then the node only scores low; the refusal is of the kind that preemption may answer."""
+    found = staging.Stage(staging.halves(patienceSeconds=600))
+    found.sees_nodes(a="good", b="good")
+    for rails in ("[0,1,2,3]", "[4,5,6,7]"):
+        other = staging.injected(HALVES, uid=f"u{rails}", name=f"p{rails[1]}")
+        found.sees_bound(other, "a", **{names.PLACEMENT: f'{{"v":1,"rails":{rails}}}'})
+    pod = staging.injected(HALVES)
+    pod["metadata"]["creationTimestamp"] = found.wall().isoformat()
+    found.now += waited
+    found.sees_nodes(c="good")
+    answer = found.post("filter", {"Pod": pod, "NodeNames": ["a", "b"]})
+    assert refused == list(answer["FailedNodes"])
+    assert {} == answer["FailedAndUnresolvableNodes"]
+    assert [0, 10] == found.judge.prioritize(asked(pod, ["a", "b"]))

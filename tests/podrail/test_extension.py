@@ -8,7 +8,7 @@ import pytest
 
 from podrail import extension
 from podrail.errors import RequestError
-from podrail.extension import Bind
+from podrail.extension import Arguments, Bind
 from podrail.placement import Misfit
 
 POD = {"metadata": {"name": "p"}, "spec": {}}
@@ -60,21 +60,35 @@ def test_a_bind_is_read_and_its_names_are_names() -> None:
 
 def test_answers_have_gos_names_and_integer_scores() -> None:
     """7.0 would make kube-scheduler drop the reply."""
-    filtered = json.loads(extension.filtered(["a"], {"b": Misfit.NO_RAILS}))
+    asked = Arguments({}, ["a", "b", "c"])
+    answer = extension.filtered(asked, {"b": Misfit.NO_RAILS}, {"c": Misfit.RAILS_HELD})
+    filtered = json.loads(answer)
     assert {
         "NodeNames": ["a"],
-        "FailedNodes": {},
+        "FailedNodes": {"c": "podrail: other pods hold the rails that the pod would get"},
         "FailedAndUnresolvableNodes": {"b": "podrail: the node lacks rails that the pod was given"},
         "Error": "",
     } == filtered
-    assert b'[{"Host":"a","Score":7}]' == extension.priorities(["a"], [7])
+    assert b'[{"Host":"a","Score":7}]' == extension.priorities(Arguments({}, ["a"]), [7])
     assert b'{"Error":""}' == extension.bound()
 
 
-def test_a_name_that_is_no_name_stays_one_string() -> None:
-    """Whatever the scheduler calls its nodes comes back as it was."""
-    odd = 'a"},{"Host":"b\n\u00e9'
-    assert [{"Host": odd, "Score": 1}] == json.loads(extension.priorities([odd], [1]))
+@pytest.mark.parametrize("odd", ['a"},{"Host":"b\n\u00e9', "\u00e9", "a\\", "", '","', "n-1"])
+@pytest.mark.parametrize("ascii", [True, False])
+def test_a_name_that_is_no_name_stays_one_string(odd: str, ascii: bool) -> None:  # noqa: A002 - as json has it
+    """Whatever the scheduler calls its nodes comes back as it was, however it was written."""
+    content = json.dumps({"Pod": POD, "NodeNames": [odd, "b"]}, ensure_ascii=ascii)
+    asked = extension.arguments(content.replace(", ", ",").encode())
+    scores = json.loads(extension.priorities(asked, [1, 0]))
+    assert [{"Host": odd, "Score": 1}, {"Host": "b", "Score": 0}] == scores
+    assert [odd, "b"] == json.loads(extension.filtered(asked, {}, {}))["NodeNames"]
+
+
+def test_without_a_node_both_answers_are_empty_lists() -> None:
+    """A reply without NodeNames would mean no node at all, and say nothing."""
+    asked = extension.arguments(body(NodeNames=[]))
+    assert b"[]" == extension.priorities(asked, [])
+    assert [] == json.loads(extension.filtered(asked, {}, {}))["NodeNames"]
 
 
 @pytest.mark.parametrize("key", ["PodName", "PodNamespace", "PodUID", "Node"])

@@ -210,3 +210,13 @@ def test_unknown_places_are_neutral_to_each_other() -> None:
     crew.change(Member("n", Place(zone="z")), 1)
     assert NEUTRAL == crew.closeness(Place(zone="z", leaf="l"))
     assert 0 == crew.closeness(Place(zone="other", leaf="l"))
+
+
+def test_products_and_speeds_are_those_that_are_known() -> None:
+    """A job is mixed only if nothing else fits, so the score asks what it runs on."""
+    crew = Crew()
+    for product, gbps in (("H100", 400), ("", 0), ("H200", 400)):
+        crew.change(Member("n", PLACES[0], product=product, gbps=gbps), 1)
+    assert (frozenset({"H100", "H200"}), frozenset({400})) == (crew.products, crew.speeds)
+    crew.change(Member("n", PLACES[0], product="H200", gbps=400), -1)
+    assert frozenset({"H100"}) == crew.products

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import builders
 
 from extender import app
+from extender.announcer import Announcer
+from extender.asking import Desk, Names
 from extender.binder import Binder
-from extender.cluster import Cluster
+from extender.claimed import Claimed
+from extender.cluster import Around, Cluster, Spot, Terms
 from extender.judge import Judge
+from extender.known import Held
 from extender.metrics import Metrics
 from podrail import catalog, injection, names, pod
 from podrail.topology import Evidence, Judged, Nic, Tier, Topology
@@ -122,25 +127,36 @@ class Stage:
 
     profile: Profile = field(default_factory=halves)
     scheduler: str = ""
+    devices: dict[str, str] = field(default_factory=dict)
+    """What the kubelet of each node offers."""
     now: float = 1000.0
+    fabrics: dict[str, Profile] = field(init=False)
     api: KeptApi = field(default_factory=KeptApi)
     cluster: Cluster = field(init=False)
     metrics: Metrics = field(init=False)
     judge: Judge = field(init=False)
     binder: Binder = field(init=False)
+    announcer: Announcer = field(init=False)
+    claimed: Claimed = field(init=False)
     client: FlaskClient = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cluster = Cluster(self.api, SHAPES, World(self.clock, lambda: 0.0))
+        self.fabrics = {self.profile.name: self.profile}
+        named = Names(self.profiles)
+        around = Around(World(self.clock, lambda: 0.0), self.wall, named.resources)
+        self.cluster = Cluster(self.api, SHAPES, around, Terms(hold=60, claim=300))
         self.metrics = Metrics(self.cluster.age, lambda: self.cluster.synced)
-        self.judge = Judge(self.cluster, self.profiles, 300)
+        self.claimed = Claimed(self.api, around.world)
+        desk = Desk(named, self.cluster.sizes.of, self.claimed)
+        self.judge = Judge(self.cluster, desk, 300, self.wall, self.metrics.count_unscored)
+        self.announcer = Announcer(self.api, self.wall)
         self.binder = Binder(
             self.api,
             self.cluster,
-            self.profiles,
+            desk,
             self.scheduler,
-            60,
             self.metrics,
+            self.announcer,
             self.clock,
         )
         self.client = app.create(self.judge, self.binder, self.metrics, list).test_client()
@@ -148,8 +164,12 @@ class Stage:
     def clock(self) -> float:
         return self.now
 
+    def wall(self) -> datetime:
+        """The time of day, as many seconds after the epoch as the clock shows."""
+        return datetime.fromtimestamp(self.now, UTC)
+
     def profiles(self) -> dict[str, Profile]:
-        return {self.profile.name: self.profile}
+        return self.fabrics
 
     def sees_nodes(self, **shapes: str) -> None:
         """Let the watches bring nodes by name, each with its machine type."""
@@ -159,8 +179,9 @@ class Stage:
 
     def sees_node(self, name: str, kind: str, **labels: str) -> None:
         """Let the watch bring a node."""
-        document = {"metadata": {"name": name, "labels": {names.INSTANCE_TYPE: kind, **labels}}}
-        self.cluster.nodes._take(Event("ADDED", document, "1"))
+        metadata = {"name": name, "labels": {names.INSTANCE_TYPE: kind, **labels}}
+        document = {"metadata": metadata, "status": {"allocatable": self.devices}}
+        self.cluster.survey.nodes._take(Event("ADDED", document, "1"))
 
     def sees_pod(self, document: Mapping[str, Any], kind: str = "MODIFIED") -> None:
         """Let the watch bring a pod."""
@@ -198,14 +219,14 @@ class Stage:
 
     def used(self, node: str) -> Counter[int]:
         """The rails in use on a node, as the bind of another pod sees them."""
-        seen: list[Counter[int]] = []
+        return Counter(self.spot(node).used)
 
-        def look(used: Counter[int]) -> tuple[int, ...]:
-            seen.append(used)
-            return ()
-
-        self.cluster.hold("nobody", node, 0, look)
-        return seen[0]
+    def spot(self, node: str) -> Spot:
+        """The node as the bind of another pod finds it, which then comes to nothing."""
+        tenant = self.cluster.tenant("team/nobody", node, Held())
+        spot = self.cluster.hold("nobody", tenant, lambda _: ())
+        self.cluster.abandon("nobody")
+        return spot
 
     def count(self, name: str, **labels: str) -> float:
         """The value of a metric; 0 if it was never counted."""

@@ -1,0 +1,141 @@
+"""What is kept of a pod: of one that waits what its bind needs, of a bound one what it holds.
+
+Of tens of thousands of pods there is little each, and equal parts are one object.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from podrail import fit, job, marker, names
+from podrail.job import Job, Lookup
+from podrail.score import state
+from podrail.score.state import Counted
+
+Document = Mapping[str, Any]
+_METADATA: Final = (
+    "name", "namespace", "uid", "generateName", "labels", "annotations", "ownerReferences",
+    "creationTimestamp", "resourceVersion",
+)  # fmt: skip
+_SPEC: Final = (
+    "schedulerName", "schedulingGroup", "containers", "initContainers", "resourceClaims",
+)  # fmt: skip
+_CONTAINER: Final = ("name", "resources", "restartPolicy")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a bound pod holds of its node, and where it stands in its job."""
+
+    devices: Counted = ()
+    rails: tuple[int, ...] = ()
+    gpus: tuple[int, ...] = ()
+    """The GPUs that its marker is sure of."""
+    job: Job | None = None
+    """None for a pod that podrail has nothing to do with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A pod: node is empty while it waits; since orders the pods of a job by their binding."""
+
+    uid: str
+    node: str
+    held: Held = Held()
+    since: str = ""
+    document: Document | None = None
+    """Of an injected pod that waits, the parts that its bind needs."""
+
+
+def keeper(lookup: Lookup) -> Callable[[Document], Known | None]:
+    """What makes a Known of a pod's document; None for pods that need not be known."""
+    return lambda document: kept(document, lookup)
+
+
+def kept(document: Document, lookup: Lookup = job.nothing) -> Known | None:
+    """What is kept of a pod; None for those that ended, or are bound and hold no devices."""
+    metadata, spec = document["metadata"], document.get("spec") or {}
+    if fit.ended(document):
+        return None
+    node = spec.get("nodeName") or ""
+    injected = names.INJECTED in (metadata.get("annotations") or {})
+    if not node:
+        return Known(metadata["uid"], "", document=slim(document) if injected else None)
+    held = _held(document, lookup, injected=injected)
+    if held == Held():
+        return None
+    return Known(metadata["uid"], sys.intern(node), held, _since(document) if injected else "")
+
+
+def slim(document: Document) -> Document:
+    """The parts of a pod's document that a bind needs: no status, no managed fields."""
+    spec = document.get("spec") or {}
+    parts = {
+        key: [_some(one, _CONTAINER) for one in spec[key] or ()]
+        if "ontainers" in key
+        else spec[key]
+        for key in _SPEC
+        if key in spec
+    }
+    return {"metadata": _some(document["metadata"], _METADATA), "spec": parts}
+
+
+def _some(fields: Document, keys: tuple[str, ...]) -> Document:
+    return {key: fields[key] for key in keys if key in fields}
+
+
+def _since(document: Document) -> str:
+    """When the pod was bound: as kube-scheduler says, which the API server writes at the bind."""
+    conditions = (document.get("status") or {}).get("conditions") or ()
+    for one in conditions:
+        if one.get("type") == "PodScheduled":
+            return str(one.get("lastTransitionTime") or "")
+    return ""
+
+
+def _held(document: Document, lookup: Lookup, *, injected: bool) -> Held:
+    counted = devices(document)
+    if not injected:
+        return Held(counted)
+    metadata = document["metadata"]
+    annotations = metadata.get("annotations") or {}
+    admitted = _admitted(annotations[names.INJECTED])
+    if admitted is None:
+        return Held(counted)
+    placed = annotations.get(names.PLACEMENT)
+    rails = admitted if placed is None else marker.placed_rails(placed)
+    found = job.of(document, metadata.get("namespace", ""), lookup)
+    return Held(
+        counted,
+        _one(rails),
+        _one(state.sure_gpus(placed)),
+        Job(sys.intern(found.key), found.rule, found.size, found.index, found.at_least),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _admitted(text: str) -> tuple[int, ...] | None:
+    """The rails of an admission marker; None if it gave the pod none. A template's are equal."""
+    found = marker.injected(text)
+    return found.rails if found is not None and found.injected else None
+
+
+def devices(document: Document) -> Counted:
+    """The devices that a pod's containers ask for."""
+    try:
+        asked = fit.asked(document)
+    except ValueError:
+        return ()
+    return _counted(state.counted(+asked))
+
+
+@lru_cache(maxsize=4096)
+def _counted(devices: Counted) -> Counted:
+    return devices
+
+
+@lru_cache(maxsize=4096)
+def _one(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    return numbers
