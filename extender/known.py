@@ -22,6 +22,7 @@ _METADATA: Final = (
 _SPEC: Final = (
     "schedulerName", "schedulingGroup", "containers", "initContainers", "resourceClaims",
 )  # fmt: skip
+_CONTAINERS: Final = frozenset({"containers", "initContainers"})
 _CONTAINER: Final = ("name", "resources", "restartPolicy")
 
 
@@ -74,7 +75,7 @@ def slim(document: Document) -> Document:
     spec = document.get("spec") or {}
     parts = {
         key: [_some(one, _CONTAINER) for one in spec[key] or ()]
-        if "ontainers" in key
+        if key in _CONTAINERS
         else spec[key]
         for key in _SPEC
         if key in spec
