@@ -17,9 +17,14 @@ _INTERFACE: Final = "NCCL_SOCKET_IFNAME"
 
 
 def advise(draft: Draft) -> Draft:
-    """The draft with a reason and a warning for each finding."""
+    """The draft with a reason for each finding, and a warning for each kind of them."""
+    found: dict[str, list[Reason]] = {}
     for reason in _found(draft):
-        draft = draft.noting(reason.code, reason.path, reason.message)
+        draft = draft.noting(reason.code, reason.path, reason.message, warn=False)
+        found.setdefault(reason.code, []).append(reason)
+    for first, *others in found.values():
+        more = f" (and {len(others)} more like this)" if others else ""
+        draft = draft.warning(f"{first.path}: {first.message}{more}")
     return draft
 
 

@@ -65,6 +65,8 @@ class Draft(NamedTuple):
     def noting(self, code: str, path: str, message: str, *, warn: bool = True) -> "Draft":
         """The draft with one more reason, and a warning of it unless it is only for the record."""
         noted = self.marked(reasons=(*self.marker.reasons, Reason(code, path, message)))
-        if not warn:
-            return noted
-        return noted._replace(warnings=(*self.warnings, f"{path}: {message}"))
+        return noted.warning(f"{path}: {message}") if warn else noted
+
+    def warning(self, text: str) -> "Draft":
+        """The draft with one more warning for the user to read."""
+        return self._replace(warnings=(*self.warnings, text))

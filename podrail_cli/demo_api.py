@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
 def _target(path: str) -> Target:
     """What a path points at, as in /api/v1/namespaces/default/pods/a/binding."""
     match [unquote(step) for step in path.strip("/").split("/")]:
-        case ["api", "v1", plural] if plural in KINDS:
+        case ["api", "v1", plural] | ["apis", "k8s.cni.cncf.io", "v1", plural] if plural in KINDS:
             return Target(plural)
         case ["api", "v1", plural, name] if plural in CLUSTER_SCOPED:
             return Target(plural, name=name)

@@ -14,13 +14,13 @@ from podrail.topology import Topology
 from podrail_cli import demo_world
 from podrail_cli.demo_api import DemoApi
 from podrail_cli.demo_programs import DemoError, Program
-from podrail_cli.demo_store import Target
+from podrail_cli.demo_store import KINDS, Target
 
 Document = dict[str, Any]
 
 WEIGHT: Final = 20
 """The extender's weight in deploy/extender/scheduler-second.yaml; a point counts ten times that."""
-_PLURALS: Final = {"Node": "nodes", "Namespace": "namespaces", "Pod": "pods"}
+_PLURALS: Final = {kind: plural for plural, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,11 @@ from typing import Any, Final
 Document = dict[str, Any]
 
 CLUSTER_SCOPED: Final[Mapping[str, str]] = {"nodes": "Node", "namespaces": "Namespace"}
-NAMESPACED: Final[Mapping[str, str]] = {"pods": "Pod", "events": "Event"}
+NAMESPACED: Final[Mapping[str, str]] = {
+    "pods": "Pod",
+    "events": "Event",
+    "network-attachment-definitions": "NetworkAttachmentDefinition",
+}
 KINDS: Final[Mapping[str, str]] = {**CLUSTER_SCOPED, **NAMESPACED}
 BOOKMARK_SECONDS: Final = 30.0
 MOST_HISTORY: Final = 20_000

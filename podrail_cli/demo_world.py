@@ -25,7 +25,24 @@ _CORES: Final = 192
 def objects() -> list[Document]:
     """All that is there before the first job."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-    return [namespace, *nodes(), *others()]
+    return [namespace, *networks(), *nodes(), *others()]
+
+
+def networks() -> list[Document]:
+    """The networks of the fabric, each of which hands out the device of its rail."""
+    return [
+        {
+            "apiVersion": "k8s.cni.cncf.io/v1",
+            "kind": "NetworkAttachmentDefinition",
+            "metadata": {
+                "name": f"rail{rail}",
+                "namespace": "default",
+                "annotations": {"k8s.v1.cni.cncf.io/resourceName": f"nvidia.com/rail{rail}"},
+            },
+            "spec": {"config": '{"cniVersion":"1.0.0","type":"sriov"}'},
+        }
+        for rail in range(8)
+    ]
 
 
 def nodes() -> list[Document]:

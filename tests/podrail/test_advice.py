@@ -73,3 +73,13 @@ def test_values_that_nccl_misreads_are_told_at_their_entry(fabric: str, expected
     found = injection.inject(pod, builders.shipped()[fabric])
     paths = [one.path for one in found.marker.reasons if one.code == "NcclMisread"]
     assert (["spec.containers[0].env[1]"] if expected else []) == paths
+
+
+def test_findings_of_one_kind_are_one_warning() -> None:
+    """Eight missing networks are told once; the marker has each with its place."""
+    pod = builders.pod()
+    found = injection.inject(pod, builders.shipped()["sriov-rails"], Vicinity(nads={}))
+    told = [one for one in found.warnings if "NetworkAttachmentDefinition" in one]
+    assert 1 == len(told)
+    assert told[0].endswith("(and 7 more like this)")
+    assert 8 == sum(one.code == "NadMissing" for one in found.marker.reasons)
