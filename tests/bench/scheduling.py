@@ -159,10 +159,7 @@ class Yard:
         seconds = time.monotonic() - began
         scheduler.stop()
         found = client.items(path)
-        # A collection of thousands takes the API server longer than the client waits.
-        with suppress(TimeoutError):
-            client.delete(path)
-        eventually(lambda: not client.get(path, limit="1")["items"], "all pods are gone", _LONGEST)
+        eventually(partial(self._gone, path), "all pods are gone", _LONGEST)
         return Ran(seconds, found)
 
     def _scheduler(self, space: str, mode: Mode) -> Child:
@@ -173,6 +170,12 @@ class Yard:
         time.sleep(0.4)
         waiting = self._cluster.client.get(path, limit="1", fieldSelector="spec.nodeName=")
         return not waiting["items"]
+
+    def _gone(self, path: str) -> bool:
+        """True once there are no pods; the API server forgets a deletion that nobody waits for."""
+        with suppress(TimeoutError):
+            self._cluster.client.delete(path)
+        return not self._cluster.client.get(path, limit="1")["items"]
 
     def _send(self, name: str, path: str, documents: Sequence[dict[str, Any]]) -> None:
         bodies = self._started.body(name, *(json.dumps(one).encode() for one in documents))

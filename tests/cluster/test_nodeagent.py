@@ -36,7 +36,7 @@ def authority(cluster: Cluster) -> Path:
 
 
 @pytest.fixture(scope="module")
-def token(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def token(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """What the kubelet gives a pod of the DaemonSet: bound to the pod, so to its node."""
     client = cluster.client
     client.try_create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
@@ -67,7 +67,10 @@ def token(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = f"/api/v1/namespaces/{SPACE}/serviceaccounts/podrail-nodeagent/token"
     found = tmp_path_factory.mktemp("token") / "token"
     found.write_text(client.call("POST", path, asked).body["status"]["token"])
-    return found
+    yield found
+    client.delete(f"/api/v1/namespaces/{SPACE}/pods/agent?gracePeriodSeconds=0")
+    for name in (OWN, OTHER):
+        client.delete(f"/api/v1/nodes/{name}")
 
 
 @pytest.fixture(scope="module")

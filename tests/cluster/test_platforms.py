@@ -127,7 +127,7 @@ def test_a_workloads_pod_is_bound_where_there_is_what_it_asks_for(
         pods = cluster.client.items(path)
         return {one["metadata"]["name"]: one["spec"].get("nodeName", "") for one in pods}
 
-    eventually(lambda: all(bound().values()), "all are bound", 40)
+    eventually(lambda: all(bound().values()), "all are bound", 90)
     assert {stem: stem for stem in COUNTED} == bound()
     placed = [one for one in cluster.client.items(path) if names.PLACEMENT in admitted.said(one)]
     assert len(COUNTED) == len(placed)
