@@ -20,7 +20,6 @@ _LOG: Final = logging.getLogger(__name__)
 MANAGER: Final = "podrail-controller"
 """The field manager of what is written, and the name of the lease."""
 NODES: Final = "/api/v1/nodes"
-NADS: Final = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 LOOK_SECONDS: Final = 1.0
 """How often it is looked whether there is something to do; changes meanwhile make one round."""
 AGAIN_SECONDS: Final = 10.0
@@ -36,7 +35,7 @@ class View:
     def __init__(self, api: Api, world: World) -> None:
         self._news = threading.Event()
         self.profiles: Reflector[Document] = self._watch(api, profiles.RESOURCES, _profile, world)
-        self.nads: Reflector[Nad] = self._watch(api, NADS, nad.read, world)
+        self.nads: Reflector[Nad] = self._watch(api, nad.DEFINITIONS, nad.read, world)
         self.nodes: Reflector[Document] = self._watch(api, NODES, _node, world)
 
     def start(self) -> None:

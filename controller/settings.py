@@ -43,8 +43,7 @@ class Settings:
         read = Environ(variables, "PODRAIL_")
         host, port = read.address("LISTEN", "0.0.0.0:8080")
         worker = read.choice("WORKER_CLASS", serving.HARDENED, serving.WORKER_CLASSES)
-        enforced = read.choice("NAMESPACE_ISOLATION", "false", ("true", "false")) == "true"
-        shared = read.text("GLOBAL_NAMESPACES", "default").split(",")
+        isolated = read.truth("NAMESPACE_ISOLATION")
         settings = cls(
             serving=Serving(host, port, worker_class=worker, threads=4),
             kubeconfig=read.file("KUBECONFIG"),
@@ -52,8 +51,8 @@ class Settings:
             profiles=read.folder("PROFILES"),
             namespace=read.text("NAMESPACE", "podrail-system"),
             identity=read.text("IDENTITY"),
-            isolation=Isolation(enforced, frozenset(shared)),
-            log_level=read.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")),
+            isolation=Isolation.of(isolated, read.text("GLOBAL_NAMESPACES", "default")),
+            log_level=read.log_level(),
         )
         read.done()
         return settings

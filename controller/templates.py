@@ -7,14 +7,13 @@ a custom resource; one of a shipped profile goes with its namespace.
 
 import logging
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from controller import guard
 from controller.metrics import Metrics
-from podrail import marker, names, profile, profiles
-from podrail.dra import template
+from podrail import fit, marker, names, profile, profiles
+from podrail.dra import claim, template
 from podrail.dra.template import Template
 from podrail.profiles import Loaded
 from podrail_io.kube import Api, Document, KubeError, StatusError
@@ -24,8 +23,6 @@ from podrail_io.reflector import Reflector, World
 
 _LOG: Final = logging.getLogger(__name__)
 PODS: Final = "/api/v1/pods"
-GROUP: Final = "/apis/resource.k8s.io/v1"
-TEMPLATES: Final = f"{GROUP}/resourceclaimtemplates"
 LABELS: Final = {
     "app.kubernetes.io/name": "podrail",
     "app.kubernetes.io/managed-by": "podrail-controller",
@@ -35,7 +32,6 @@ LOOK_SECONDS: Final = 0.2
 AGAIN_SECONDS: Final = 5.0
 """The pause before a template that could not be made is tried again."""
 CONFLICT: Final = 409
-_ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,8 +57,8 @@ class Templates:
         self._news = threading.Event()
         self._stopping = threading.Event()
         self.pods: Reflector[Need] = Reflector(api, PODS, need, world, self._told)
-        self.there: Reflector[Mapping[str, Any]] = Reflector(
-            api, TEMPLATES, _spec, world, self._told
+        self.there: Reflector[claim.Document] = Reflector(
+            api, claim.TEMPLATES, claim.of_template, world, self._told
         )
         self.owners: Reflector[str] = Reflector(api, profiles.RESOURCES, _uid, world, self._told)
 
@@ -125,7 +121,7 @@ class Templates:
     def _made(self, need: Need, found: Template) -> bool:
         if not self._lease.held:
             return False
-        path = f"{GROUP}/namespaces/{need.namespace}/resourceclaimtemplates"
+        path = f"{claim.GROUP}/namespaces/{need.namespace}/resourceclaimtemplates"
         body = document(need, found, self.owners.get(need.profile))
         try:
             self._api.post(path, body, timeout=SPARE_SECONDS - 1)
@@ -155,7 +151,7 @@ def document(need: Need, found: Template, owner: str | None) -> Document:
         reference = {"apiVersion": profile.API_VERSION, "kind": profile.KIND}
         metadata["ownerReferences"] = [{**reference, "name": need.profile, "uid": owner}]
     return {
-        "apiVersion": "resource.k8s.io/v1",
+        "apiVersion": claim.API_VERSION,
         "kind": "ResourceClaimTemplate",
         "metadata": metadata,
         "spec": dict(found.spec),
@@ -165,7 +161,7 @@ def document(need: Need, found: Template, owner: str | None) -> Document:
 def need(pod: Document) -> Need | None:
     """The template that a living pod of ours names; None for any other pod."""
     metadata = pod["metadata"]
-    if (pod.get("status") or {}).get("phase") in _ENDED:
+    if fit.ended(pod):
         return None
     found = marker.injected((metadata.get("annotations") or {}).get(names.INJECTED))
     if found is None or not found.injected:
@@ -175,12 +171,6 @@ def need(pod: Document) -> Need | None:
         if name.startswith(f"{template.PREFIX}{found.profile}-"):
             return Need(metadata["namespace"], name, found.profile, found.generation)
     return None
-
-
-def _spec(document: Document) -> Mapping[str, Any]:
-    """What claims of the template ask for: the API server puts metadata beside it."""
-    found: Mapping[str, Any] = (document.get("spec") or {}).get("spec") or {}
-    return found
 
 
 def _uid(document: Document) -> str | None:

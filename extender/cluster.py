@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from extender import known, view
+from extender import known
 from extender import node as nodes
 from extender.books import Books, with_rails
 from extender.known import Held, Known
@@ -18,6 +18,7 @@ from extender.sizes import Sizes
 from extender.survey import Survey
 from extender.tally import Tenant
 from extender.view import View
+from podrail import ties
 from podrail.blocks import Seeker
 from podrail.evidence.cluster import Resources
 from podrail.job import Job
@@ -184,8 +185,8 @@ class Cluster:
             standing,
             self._state(tenant.node, standing, now),
             self._books.used(tenant.node, now, uid),
-            view.like(seeker),
-            near or view.near(standing.place, seeker),
+            ties.kin(seeker.crew),
+            near or ties.near(standing.place, seeker),
         )
 
     def _seeker(self, job: Job, per_node: int) -> Seeker:

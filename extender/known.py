@@ -67,7 +67,7 @@ def kept(document: Document, lookup: Lookup = job.nothing) -> Known | None:
     held = _held(document, lookup, injected=injected)
     if held == Held():
         return None
-    return Known(metadata["uid"], sys.intern(node), held, _since(document) if injected else "")
+    return Known(metadata["uid"], sys.intern(node), held, fit.since(document) if injected else "")
 
 
 def slim(document: Document) -> Document:
@@ -85,15 +85,6 @@ def slim(document: Document) -> Document:
 
 def _some(fields: Document, keys: tuple[str, ...]) -> Document:
     return {key: fields[key] for key in keys if key in fields}
-
-
-def _since(document: Document) -> str:
-    """When the pod was bound: as kube-scheduler says, which the API server writes at the bind."""
-    conditions = (document.get("status") or {}).get("conditions") or ()
-    for one in conditions:
-        if one.get("type") == "PodScheduled":
-            return str(one.get("lastTransitionTime") or "")
-    return ""
 
 
 def _held(document: Document, lookup: Lookup, *, injected: bool) -> Held:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from podrail import locality, quantity
+from podrail import locality, names, quantity
 from podrail.evidence.atlas import Found
 from podrail.evidence.noderails import NodeRails
 from podrail.kubelet.node import Kubelet
@@ -13,8 +13,6 @@ from podrail.locality import NOWHERE, Place
 from podrail.score import state
 from podrail.score.state import Counted
 from podrail.topology import Topology
-
-_PRODUCT: Final = "nvidia.com/gpu.product"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +51,12 @@ def kept(document: Mapping[str, Any]) -> Node:
     """What is kept of a Node object."""
     status = document.get("status") or {}
     allocatable = status.get("allocatable") or {}
-    devices = {name: _count(count) for name, count in allocatable.items() if "/" in name}
+    devices = {name: quantity.count(count) for name, count in allocatable.items() if "/" in name}
     return Node(
         document["metadata"].get("labels") or {},
         state.counted(devices),
         sys.intern((status.get("nodeInfo") or {}).get("kubeletVersion") or ""),
     )
-
-
-def _count(value: object) -> int:
-    try:
-        return quantity.whole(value)
-    except ValueError:
-        return 0
 
 
 def standing(
@@ -75,7 +66,7 @@ def standing(
     seen, basis = found.kubelet, found.basis
     plain = None if basis is None else state.plain(basis)
     idle = None if plain is None else state.idle(plain)
-    product = node.labels.get(_PRODUCT, "")
+    product = node.labels.get(names.GPU_PRODUCT, "")
     if not product and idle is not None:
         product = min(idle.products, default="")
     return Standing(

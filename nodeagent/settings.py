@@ -52,7 +52,7 @@ class Settings:
             proc=Path(read.text("PROC", "/proc")),
             resources=Path(read.text("POD_RESOURCES", str(podresources.SOCKET))),
             kubelet_config=Path(read.text("KUBELET_CONFIG", "/var/lib/kubelet/config.yaml")),
-            log_level=read.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")),
+            log_level=read.log_level(),
         )
         wanted = {"NODE": settings.node, "SERVER": settings.api.server}
         missing = [f"PODRAIL_{name}: is required" for name, value in wanted.items() if not value]

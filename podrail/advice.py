@@ -44,9 +44,7 @@ def _found(draft: Draft) -> Iterator[Reason]:
 
 def _over_rdma(profile: Profile) -> bool:
     """True if NCCL's own InfiniBand transport carries this fabric."""
-    return profile.attachment not in _BY_OTHER_MEANS and not any(
-        one.name == "NCCL_IB_DISABLE" and one.value == "1" for one in profile.settings
-    )
+    return profile.attachment not in _BY_OTHER_MEANS and not profile.ib_disabled
 
 
 def _bootstrap(profile: Profile) -> str:

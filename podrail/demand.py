@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from podrail import job, names, quantity
+from podrail import pod as pods
 from podrail.dra import device, entry
 from podrail.draft import Demand
 from podrail.errors import PodError
@@ -26,7 +27,6 @@ _MIG: Final = "nvidia.com/mig-"
 _SHARED: Final = ".shared"
 """Suffix of a GPU resource under time-slicing or MPS (k8s-device-plugin, renameByDefault)."""
 _SHARING_LABEL: Final = "nvidia.com/gpu.sharing-strategy"
-_PRODUCT_LABEL: Final = "nvidia.com/gpu.product"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _untouchable(pod: Pod, _profile: Profile, _vicinity: Vicinity) -> Reason | N
 def _part_of_a_gpu(pod: Pod, profile: Profile, _vicinity: Vicinity) -> Reason | None:
     """A GPU that is shared or cut up has no rail of its own."""
     for index, container in enumerate(pod.containers):
-        for name in limits(container):
+        for name in pods.limits(container):
             code, message = _partial(name, profile)
             if code:
                 path = f"spec.containers[{index}].resources.limits"
@@ -89,9 +89,9 @@ def _part_of_a_gpu(pod: Pod, profile: Profile, _vicinity: Vicinity) -> Reason | 
     if any(name in pod.annotations for name in _FRACTION_ANNOTATIONS):
         return Reason("FractionalGpu", "metadata.annotations", "the GPU is shared (KAI)")
     selector = pod.spec.get("nodeSelector") or {}
-    if selector.get(_SHARING_LABEL, "none") != "none" or selector.get(_PRODUCT_LABEL, "").endswith(
-        "-SHARED"
-    ):
+    if selector.get(_SHARING_LABEL, "none") != "none" or selector.get(
+        names.GPU_PRODUCT, ""
+    ).endswith("-SHARED"):
         return Reason("SharedGpu", "spec.nodeSelector", "the nodes' GPUs are time-sliced or MPS")
     return None
 
@@ -125,7 +125,7 @@ def _claimed(pod: Pod, profile: Profile, vicinity: Vicinity) -> Reason | None:
 
 def _declined(pod: Pod, index: int, profile: Profile) -> Reason | None:
     """A count of zero is the user's word that the pod wants none (mlbatch, AMD's operator)."""
-    asked = limits(pod.containers[index])
+    asked = pods.limits(pod.containers[index])
     path = f"spec.containers[{index}]"
     for resource in profile.resources:
         name = resource.name
@@ -142,14 +142,9 @@ def _elsewhere(pod: Pod, profile: Profile, _vicinity: Vicinity) -> Reason | None
     return Reason("NotOnHostNetwork", "spec.hostNetwork", message)
 
 
-def limits(container: Document) -> Document:
-    """The limits of a container; empty if it has none."""
-    return (container.get("resources") or {}).get("limits") or {}
-
-
 def asks_for(pod: Pod, resources: Collection[str]) -> bool:
     """True if an app container names one of the resources in its limits."""
-    return any(name in limits(container) for container in pod.containers for name in resources)
+    return any(name in pods.limits(container) for container in pod.containers for name in resources)
 
 
 def count(container: Document, path: str, resource: str) -> int:

@@ -217,6 +217,11 @@ class Profile:
     """None unless the attachment is Dra."""
 
     @property
+    def ib_disabled(self) -> bool:
+        """True if the profile turns RDMA off in NCCL."""
+        return any(one.name == "NCCL_IB_DISABLE" and one.value == "1" for one in self.settings)
+
+    @property
     def late_networks(self) -> bool:
         """True if the rails may still be chosen when the pod is bound.
 

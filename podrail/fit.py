@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from podrail import pod as pods
 from podrail import quantity
 
 Document = Mapping[str, Any]
@@ -16,7 +17,7 @@ def asked(pod: Document) -> Counter[str]:
     """The extended resources of the pod's app containers, in devices."""
     found: Counter[str] = Counter()
     for container in (pod.get("spec") or {}).get("containers") or ():
-        for name, count in ((container.get("resources") or {}).get("limits") or {}).items():
+        for name, count in pods.limits(container).items():
             if "/" in name:
                 found[name] += quantity.whole(count)
     return found
@@ -37,6 +38,14 @@ def free(node: Document, pods: Iterable[Document]) -> Counter[str]:
 def ended(pod: Document) -> bool:
     """True for a pod that has given its devices back."""
     return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+
+
+def since(pod: Document) -> str:
+    """When the pod was bound, as the API server writes it at the bind; empty if nothing says so."""
+    for one in (pod.get("status") or {}).get("conditions") or ():
+        if one.get("type") == "PodScheduled":
+            return str(one.get("lastTransitionTime") or "")
+    return ""
 
 
 def shortage(wanted: Mapping[str, int], left: Mapping[str, int]) -> str:

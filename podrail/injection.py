@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from podrail import advice, attachment, demand, environment, extras, names, resources, review
+from podrail import pod as pods
 from podrail.demand import Skip
 from podrail.dra import entry
 from podrail.draft import Draft
@@ -93,7 +94,7 @@ def _summary(draft: Draft, did: str) -> tuple[str, ...]:
     sizes = [
         f"{one.name}: {one.size}"
         for one in draft.profile.resources
-        if one.size and one.name in demand.limits(draft.container)
+        if one.size and one.name in pods.limits(draft.container)
     ]
     whole = "; ".join([*parts, *([", ".join(counts)] if counts else ()), *sizes])
     if len(whole) <= _LINE:

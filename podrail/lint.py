@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from podrail import fleet, networks, subnets
+from podrail import pod as pods
 from podrail.conflist import SRIOV
 from podrail.fabric import Attachment, Dialect, Profile, Requester
 from podrail.marker import Reason
@@ -121,11 +122,7 @@ def _nowhere(name: str) -> str:
 
 def _asked(pod: Pod) -> set[str]:
     """The resources that the containers which run together ask for."""
-    return {
-        name
-        for container in pod.running
-        for name in (container.get("resources") or {}).get("limits") or ()
-    }
+    return {name for container in pod.running for name in pods.limits(container)}
 
 
 def _missing(scene: Scene) -> Iterator[Reason]:
@@ -178,7 +175,7 @@ def _unadvertised(scene: Scene) -> Iterator[Reason]:
 
 
 def _rdma(scene: Scene) -> Iterator[Reason]:
-    if scene.profile.attachment is not Attachment.SRIOV_VF or scene.ib_disabled:
+    if scene.profile.attachment is not Attachment.SRIOV_VF or scene.profile.ib_disabled:
         return
     for use in scene.distinct:
         if SRIOV.intersection(use.nad.config.types) and not use.nad.config.isolates_rdma:
@@ -193,7 +190,7 @@ def _rdma(scene: Scene) -> Iterator[Reason]:
 def _overlay(scene: Scene) -> Iterator[Reason]:
     profile = scene.profile
     plain = profile.attachment is Attachment.NONE and not profile.networks
-    if not plain or (profile.resources and not scene.ib_disabled):
+    if not plain or (profile.resources and not scene.profile.ib_disabled):
         return
     found = Counter(machine.overlay for machine in scene.fleet.machines if machine.overlay)
     for overlay, count in found.items():

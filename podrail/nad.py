@@ -9,6 +9,8 @@ from podrail.conflist import Conflist
 from podrail.errors import Problem
 from podrail.reading import Reader
 
+DEFINITIONS: Final = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
+"""Where an API server has them."""
 RESOURCE: Final = "k8s.v1.cni.cncf.io/resourceName"
 """Annotation: the resource of which Multus hands each attachment a device."""
 NODE_SELECTOR: Final = "k8s.v1.cni.cncf.io/nodeSelector"
@@ -53,6 +55,11 @@ class Isolation:
 
     enforced: bool = False
     open_to_all: frozenset[str] = frozenset({"default"})
+
+    @classmethod
+    def of(cls, enforced: bool, namespaces: str) -> "Isolation":  # noqa: FBT001 - Multus's own two
+        """As in Multus's configuration: namespaceIsolation, and globalNamespaces with commas."""
+        return cls(enforced, frozenset(namespaces.split(",")))
 
     def hides(self, namespace: str, pod_namespace: str) -> bool:
         """True if pods of a namespace cannot use the definitions of another one."""

@@ -30,6 +30,8 @@ NETWORKS: Final = "k8s.v1.cni.cncf.io/networks"
 """Annotation read by Multus: the pod's further networks."""
 MIRROR: Final = "kubernetes.io/config.mirror"
 """Annotation of a mirror pod: the kubelet's copy of a static pod, which nobody may change."""
+GPU_PRODUCT: Final = "nvidia.com/gpu.product"
+"""Node label of GPU feature discovery: the kind of GPU."""
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 """Node label: the machine type, by which the shape catalog is looked up."""
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from podrail import job, marker, names, quantity
+from podrail import pod as pods
 from podrail.dra import worth
 from podrail.fabric import Profile
 from podrail.job import Job
@@ -114,16 +115,9 @@ def _request(spec: Mapping[str, Any]) -> Request:
 
 def _limits(container: Mapping[str, Any]) -> dict[str, int]:
     """The extended resources of a container, those it asks for none of left out."""
-    limits = (container.get("resources") or {}).get("limits") or {}
-    counts = {name: _count(count) for name, count in limits.items() if "/" in name}
+    limits = pods.limits(container).items()
+    counts = {name: quantity.count(count) for name, count in limits if "/" in name}
     return {name: count for name, count in counts.items() if count > 0}
-
-
-def _count(value_: object) -> int:
-    try:
-        return quantity.whole(value_)
-    except ValueError:
-        return 0
 
 
 def waited(pod: Mapping[str, Any], now: datetime) -> float:

@@ -78,6 +78,12 @@ class Pod:
         return names.MIRROR in self.annotations
 
 
+def limits(container: Document) -> Document:
+    """The limits of a container; empty if it has none."""
+    found: Document = (container.get("resources") or {}).get("limits") or {}
+    return found
+
+
 def read(raw: object, namespace: str) -> Pod:
     """The pod in a raw document.
 

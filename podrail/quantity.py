@@ -40,6 +40,14 @@ def whole(value: object) -> int:
     return int(amount)
 
 
+def count(value: object) -> int:
+    """The count of devices in a quantity; 0 for what is none."""
+    try:
+        return whole(value)
+    except ValueError:
+        return 0
+
+
 def same(one: object, other: object) -> bool:
     """True if both are the same amount, however spelled: the API server writes 5120Mi as 5Gi."""
     try:

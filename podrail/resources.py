@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from podrail import demand, quantity
+from podrail import pod as pods
 from podrail.dialect import SPEECH
 from podrail.draft import Draft
 from podrail.fabric import EXCLUSIVE, Per, Requester, Resource
@@ -24,7 +25,7 @@ def request(draft: Draft) -> Draft:
     added: dict[str, str] = {}
     held: dict[str, int] = {}
     taken = _taken(draft)
-    named = {name for container in draft.pod.running for name in demand.limits(container)}
+    named = {name for container in draft.pod.running for name in pods.limits(container)}
     for resource in draft.profile.resources:
         name = resource.name
         if resource.size:

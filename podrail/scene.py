@@ -36,13 +36,6 @@ class Scene:
     fleet: Fleet
 
     @property
-    def ib_disabled(self) -> bool:
-        """True if the profile turns RDMA off in NCCL."""
-        return any(
-            one.name == "NCCL_IB_DISABLE" and one.value == "1" for one in self.profile.settings
-        )
-
-    @property
     def distinct(self) -> Iterator[Use]:
         """Each definition once, where the profile lists it first."""
         seen: set[str] = set()

@@ -22,7 +22,6 @@ from podrail.score.state import State
 from podrail.siblings import Member, Siblings
 
 Document = Mapping[str, Any]
-PRODUCT: Final = "nvidia.com/gpu.product"
 NOW: Final = 0.0
 _LASTING: Final = 1.0
 
@@ -158,7 +157,7 @@ class _Camera:
                 free=state.counted(free),
                 gpus=state.free_gpus(found.basis, known, gpus),
                 used=tuple(sorted(uses.items())),
-                product=labels.get(PRODUCT, ""),
+                product=labels.get(names.GPU_PRODUCT, ""),
                 sliced=state.sliced(labels),
             )
         )
@@ -179,22 +178,13 @@ def _jobs(
     siblings, claims = Siblings(), Claims()
     injected = [(spot, one) for spot in spots for one in bound[spot.name] if one.injected]
     # A job's claim is where its latest pod is.
-    injected.sort(key=lambda both: _since(both[1].document))
+    injected.sort(key=lambda both: fit.since(both[1].document))
     for at, (spot, one) in enumerate(injected):
         found = job.of(one.document, _name(one.document)[0], lookup)
         siblings.seen(str(at), found.key, member(spot, one.rails, found.index))
         rest = blocks.rest(found, siblings.crew(found.key)) or 0
         claims.make(found.key, spot.place, rest, NOW + _LASTING)
     return siblings, claims
-
-
-def _since(document: Document) -> str:
-    """When the pod was bound, as the API server writes it; empty if nothing says so."""
-    conditions = (document.get("status") or {}).get("conditions") or ()
-    times = (
-        one.get("lastTransitionTime") for one in conditions if one.get("type") == "PodScheduled"
-    )
-    return str(next(times, "") or "")
 
 
 def member(spot: Spot, rails: tuple[int, ...], index: int | None) -> Member:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from podrail import blocks
 from podrail.blocks import Seeker
-from podrail.locality import Place
+from podrail.locality import NOWHERE, Level, Place
 from podrail.score import kin as kins
 from podrail.score.kin import NOBODY, Kin, Near
 from podrail.siblings import Crew
@@ -23,14 +23,26 @@ def nears(there: Mapping[Place, int], seeker: Seeker) -> Mapping[Place, Near]:
 
     Where no node says where it is there is nothing to say.
     """
-    if not any(any(place.names) for place in there):
+    if set(there) == {NOWHERE}:
         return {}
-    return {
-        place: near(place, seeker, grade) for place, grade in blocks.grade(there, seeker).items()
-    }
+    grades, crew = blocks.grade(there, seeker), seeker.crew
+    if not crew.pods:
+        return {place: Near(block=grade) for place, grade in grades.items()}
+    used = [crew.at(level) for level in Level]
+    seen: dict[tuple[str | bool, ...], Near] = {}
+    found: dict[Place, Near] = {}
+    for place, grade in grades.items():
+        # Places without a pod of the job are alike but for their grades.
+        names = zip(place.names, used, strict=True)
+        key = tuple([name if name in there else bool(name) for name, there in names])
+        one = seen.get(key)
+        if one is None:
+            one = seen[key] = near(place, seeker)
+        found[place] = Near(one.closeness, one.neighbours, grade)
+    return found
 
 
-def near(place: Place, seeker: Seeker, block: float | None) -> Near:
+def near(place: Place, seeker: Seeker, block: float | None = None) -> Near:
     """How the job sees one place; block is how well its rest fits there."""
     crew, index = seeker.crew, seeker.job.index
     if not crew.pods:

@@ -48,6 +48,14 @@ class Environ:
             return text
         return self._wrong(name, text, f"one of {', '.join(allowed)}", default)
 
+    def truth(self, name: str) -> bool:
+        """True or false; false if it is absent."""
+        return self.choice(name, "false", ("true", "false")) == "true"
+
+    def log_level(self) -> str:
+        """LOG_LEVEL, the same in every program; info if it is absent."""
+        return self.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error"))
+
     def address(self, name: str, default: str) -> tuple[str, int]:
         """A host and a port, as in 127.0.0.1:8443 or [::1]:8443; port 0 is any free one."""
         text = self.text(name, default)

@@ -41,8 +41,7 @@ class Settings:
         """
         read = Environ(variables, "PODRAIL_")
         host, port = read.address("LISTEN", "0.0.0.0:8443")
-        enforced = read.choice("NAMESPACE_ISOLATION", "false", ("true", "false")) == "true"
-        shared = read.text("GLOBAL_NAMESPACES", "default").split(",")
+        isolated = read.truth("NAMESPACE_ISOLATION")
         settings = cls(
             serving=Serving(
                 host=host,
@@ -56,8 +55,8 @@ class Settings:
             profiles=read.folder("PROFILES"),
             kubeconfig=read.file("KUBECONFIG"),
             server=read.text("SERVER"),
-            isolation=Isolation(enforced, frozenset(shared)),
-            log_level=read.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")),
+            isolation=Isolation.of(isolated, read.text("GLOBAL_NAMESPACES", "default")),
+            log_level=read.log_level(),
         )
         read.done()
         return settings

@@ -10,21 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podrail import job, marker, nad, names, netpolicy
+from podrail import fit, job, marker, nad, names, netpolicy
+from podrail.dra import claim
 from podrail.nad import Isolation, Nad
 from podrail.netpolicy import Policy
 from podrail.vicinity import Vicinity
 from podrail_io.kube import Api
 from podrail_io.reflector import Change, Reflector, World
 
-NADS: Final = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 POLICIES: Final = "/apis/networking.k8s.io/v1/networkpolicies"
-TEMPLATES: Final = "/apis/resource.k8s.io/v1/resourceclaimtemplates"
-CLAIMS: Final = "/apis/resource.k8s.io/v1/resourceclaims"
 PODS: Final = "/api/v1/pods"
-_ENDED: Final = frozenset({"Succeeded", "Failed"})
-_GENERATED: Final = "resource.kubernetes.io/pod-claim-name"
-"""Annotation of a claim that was made for one pod; new pods cannot name it."""
 
 Classes = frozenset[str]
 
@@ -69,7 +64,7 @@ def member(pod: dict[str, Any]) -> Member | None:
     """What is kept of a pod: nothing if it has ended, or has no rails of podrail's."""
     metadata = pod["metadata"]
     text = (metadata.get("annotations") or {}).get(names.INJECTED)
-    if text is None or (pod.get("status") or {}).get("phase") in _ENDED:
+    if text is None or fit.ended(pod):
         return None
     injected = marker.injected(text)
     if injected is None or not injected.injected:
@@ -85,12 +80,12 @@ class Surroundings:
         self._isolation = isolation
         self._policies: defaultdict[str, dict[str, Policy]] = defaultdict(dict)
         self.jobs = Jobs(api, world)
-        self.nads: Reflector[Nad] = Reflector(api, NADS, nad.read, world)
+        self.nads: Reflector[Nad] = Reflector(api, nad.DEFINITIONS, nad.read, world)
         self.policies: Reflector[Policy] = Reflector(
             api, POLICIES, netpolicy.read, world, self._policy_changed
         )
-        self.templates: Reflector[Classes] = Reflector(api, TEMPLATES, _of_template, world)
-        self.claims: Reflector[Classes] = Reflector(api, CLAIMS, _of_claim, world)
+        self.templates: Reflector[Classes] = Reflector(api, claim.TEMPLATES, _of_template, world)
+        self.claims: Reflector[Classes] = Reflector(api, claim.CLAIMS, _of_claim, world)
 
     @property
     def _all(self) -> tuple[Reflector[Any], ...]:
@@ -120,11 +115,9 @@ class Surroundings:
             claim_classes=self._classes,
         )
 
-    def _classes(self, namespace: str, claim: Mapping[str, Any]) -> Classes | None:
-        template = claim.get("resourceClaimTemplateName")
-        if template is not None:
-            return self.templates.get(f"{namespace}/{template}")
-        return self.claims.get(f"{namespace}/{claim.get('resourceClaimName')}")
+    def _classes(self, namespace: str, entry: Mapping[str, Any]) -> Classes | None:
+        template, own = claim.named(entry, namespace)
+        return self.templates.get(template) if template else self.claims.get(own)
 
     def _policy_changed(self, change: Change[Policy]) -> None:
         namespace, _, name = change.key.partition("/")
@@ -135,20 +128,9 @@ class Surroundings:
 
 
 def _of_template(document: dict[str, Any]) -> Classes:
-    return _classes((document.get("spec") or {}).get("spec"))
+    return claim.classes(claim.of_template(document))
 
 
 def _of_claim(document: dict[str, Any]) -> Classes | None:
-    if _GENERATED in (document["metadata"].get("annotations") or {}):
-        return None
-    return _classes(document.get("spec"))
-
-
-def _classes(spec: Mapping[str, Any] | None) -> Classes:
-    """The device classes that a claim's requests name (resource.k8s.io/v1)."""
-    found: set[str] = set()
-    for request in ((spec or {}).get("devices") or {}).get("requests") or ():
-        exactly = request.get("exactly")
-        for one in (*((exactly,) if exactly else ()), *(request.get("firstAvailable") or ())):
-            found.add(str(one.get("deviceClassName", "")))
-    return frozenset(found)
+    spec = claim.of_claim(document)
+    return None if spec is None else claim.classes(spec)

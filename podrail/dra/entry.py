@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from podrail import job, names
+from podrail import pod as pods
 from podrail.dra import template
 from podrail.dra.template import Template
 from podrail.draft import Draft
 from podrail.errors import PodError
 from podrail.fabric import Profile
-from podrail.pod import Document, Pod
+from podrail.pod import Pod
 from podrail.reading import shown
 
 NAME: Final = "podrail"
@@ -90,7 +91,7 @@ def _check(draft: Draft) -> None:
         f"spec.containers[{index}].resources.limits['{name}']"
         for index, container in enumerate(draft.pod.containers)
         for name in profile.gpu_resources
-        if _limits(container).get(name, 0) not in ("0", 0)
+        if pods.limits(container).get(name, 0) not in ("0", 0)
     ]
     if claimed and limited:
         message = f"the pod claims {claimed} GPUs ({names.GPUS}) and would get these beside them"
@@ -123,10 +124,6 @@ def _wanted(pod: Pod, profile: Profile) -> Template:
 def _template(entry: Mapping[str, Any]) -> str:
     name = entry.get("resourceClaimTemplateName")
     return name if isinstance(name, str) else ""
-
-
-def _limits(container: Document) -> Document:
-    return (container.get("resources") or {}).get("limits") or {}
 
 
 def _spellings(wanted: Template) -> Iterator[dict[str, str]]:

@@ -11,6 +11,7 @@ from itertools import combinations, islice
 from typing import Any, Final
 
 from podrail import alignment, marker, names, quantity
+from podrail import pod as pods
 from podrail.dra import device, template
 from podrail.marker import Injected
 from podrail.topology import ALIGNED, Topology
@@ -94,15 +95,8 @@ def _made_by_us(pod: Document, claimed: int) -> bool:
 
 
 def _limited(container: Document, gpu_resources: Collection[str]) -> int:
-    limits = (container.get("resources") or {}).get("limits") or {}
-    return sum(_count(limits.get(name, 0)) for name in gpu_resources)
-
-
-def _count(given: object) -> int:
-    try:
-        return quantity.whole(given)
-    except ValueError:
-        return 0
+    limits = pods.limits(container)
+    return sum(quantity.count(limits.get(name, 0)) for name in gpu_resources)
 
 
 def _requests(spec: Document) -> _Requests:

@@ -21,7 +21,6 @@ Counted = tuple[tuple[str, int], ...]
 """Devices by resource, in order."""
 
 _SHARING: Final = "nvidia.com/gpu.sharing-strategy"
-_PRODUCT: Final = "nvidia.com/gpu.product"
 _REPLICAS: Final = "nvidia.com/gpu.replicas"
 _MINOR: Final = re.compile(r"v?1\.([0-9]{1,3})\b")
 _OPTION: Final = re.compile(r"([a-z-]+)(?:=([a-z0-9]+))?")
@@ -168,7 +167,7 @@ def sliced(labels: Mapping[str, str]) -> bool:
     replicas = labels.get(_REPLICAS, "")
     return (
         labels.get(_SHARING, "none") != "none"
-        or labels.get(_PRODUCT, "").endswith("-SHARED")
+        or labels.get(names.GPU_PRODUCT, "").endswith("-SHARED")
         or (replicas.isdecimal() and int(replicas) > 1)
     )
 

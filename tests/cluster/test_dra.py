@@ -9,14 +9,14 @@ from typing import Any
 import builders
 import drivers
 import pytest
+import refused
 from controlplane import nodes
 from controlplane.installed import Installed, eventually
 from controlplane.plane import Cluster
 from controlplane.processes import Child
 
-from podrail import catalog, names, profile, profiles
+from podrail import catalog, names, profiles
 from podrail.dra import template as claims
-from podrail.errors import MalformedError
 from podrail_io import files
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("registered", "drivers_run", "made")]
@@ -186,12 +186,7 @@ def test_a_profile_that_cannot_claim_is_refused_early(
     cluster: Cluster, spec: dict[str, Any], expected: str
 ) -> None:
     """By the definition, as the reader would."""
-    document = builders.profile_document("bad", **spec)
-    with pytest.raises(MalformedError):
-        profile.read(document)
-    answer = cluster.client.try_create(document, dryRun="All", fieldValidation="Strict")
-    assert 422 == answer.status
-    assert expected in answer.message
+    refused.early(cluster, spec, expected)
 
 
 def test_a_nic_of_two_gpus_is_claimed_with_both(cluster: Cluster, namespace: str) -> None:

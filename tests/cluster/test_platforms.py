@@ -91,43 +91,46 @@ COUNTED = [stem for stem, one in INJECTED.items() if "resourceClaims" not in one
 """Those whose devices are counted; the others' are claimed, which test_dra is about."""
 
 
-def own_node(stem: str) -> dict[str, Any]:
-    """A node with what the example's pod asks for and selects."""
-    pod, room = INJECTED[stem].pod, Counter[str]()
+def own_node(pod: Any) -> dict[str, Any]:
+    """A node of the pod's name with what the pod, as it was admitted, asks for and selects.
+
+    Which half of a machine a part of it gets depends on the pod's namespace.
+    """
+    room = Counter[str]()
     for each in limits(pod):
         room.update(each)
-    wanted = pod["spec"].get("nodeSelector", {})
+    wanted = pod["spec"]["nodeSelector"]
     shape = wanted.get(names.INSTANCE_TYPE, "unheard-of")
-    return nodes.node(stem, shape, {name: str(n) for name, n in room.items()}, **wanted)
+    devices = {name: str(count) for name, count in room.items()}
+    return nodes.node(pod["metadata"]["name"], shape, devices, **wanted)
 
 
 @pytest.fixture
-def own_nodes(cluster: Cluster) -> Iterator[None]:
-    """One for each example."""
-    cluster.client.create_all(map(own_node, COUNTED))
-    yield
-    for stem in COUNTED:
-        cluster.client.delete(f"/api/v1/nodes/{stem}")
-
-
-@pytest.mark.usefixtures("own_nodes", "extender")
-def test_a_workloads_pod_is_bound_where_there_is_what_it_asks_for(
-    cluster: Cluster, namespace: str
-) -> None:
-    """By kube-scheduler with the extender beside it: no device is injected that a node cannot have."""
+def own_nodes(cluster: Cluster, namespace: str) -> Iterator[None]:
+    """A pod of each example, and then a node for each."""
     for stem in COUNTED:
         pod = as_created(INJECTED[stem].before, namespace)
         pod["metadata"] |= {"name": stem}
         selector = pod["spec"].get("nodeSelector", {})
         pod["spec"]["nodeSelector"] = {**selector, "kubernetes.io/hostname": stem}
-        cluster.client.create(pod, namespace)
+        cluster.client.create(own_node(cluster.client.create(pod, namespace)))
+    yield
+    for stem in COUNTED:
+        cluster.client.delete(f"/api/v1/nodes/{stem}")
+
+
+@pytest.mark.usefixtures("extender", "own_nodes")
+def test_a_workloads_pod_is_bound_where_there_is_what_it_asks_for(
+    cluster: Cluster, namespace: str
+) -> None:
+    """By kube-scheduler with the extender beside it: no device is injected that a node cannot have."""
     path = f"/api/v1/namespaces/{namespace}/pods"
 
     def bound() -> dict[str, str]:
         pods = cluster.client.items(path)
         return {one["metadata"]["name"]: one["spec"].get("nodeName", "") for one in pods}
 
-    eventually(lambda: all(bound().values()), "all are bound", 90)
+    eventually(lambda: all(bound().values()), "all are bound", 40)
     assert {stem: stem for stem in COUNTED} == bound()
     placed = [one for one in cluster.client.items(path) if names.PLACEMENT in admitted.said(one)]
     assert len(COUNTED) == len(placed)

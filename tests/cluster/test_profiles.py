@@ -13,12 +13,12 @@ from typing import Any
 
 import builders
 import pytest
+import refused
 from controlplane.installed import ROOT, Installed, documents, eventually
 from controlplane.plane import Cluster
 from controlplane.processes import Child
 
 from podrail import names, profile, profiles
-from podrail.errors import MalformedError
 
 pytestmark = pytest.mark.cluster
 EFFECTIVE_SECONDS = 5
@@ -105,12 +105,7 @@ def test_what_the_reader_refuses_is_refused_early(
     cluster: Cluster, spec: dict[str, Any], expected: str
 ) -> None:
     """With a message that names what was expected."""
-    document = builders.profile_document("bad", **spec)
-    with pytest.raises(MalformedError):
-        profile.read(document)
-    answer = cluster.client.try_create(document, dryRun="All", fieldValidation="Strict")
-    assert 422 == answer.status
-    assert expected in answer.message
+    refused.early(cluster, spec, expected)
 
 
 @pytest.mark.parametrize("name", ["none", "a.b", "x" * 64])

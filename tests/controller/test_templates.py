@@ -14,9 +14,10 @@ import pytest
 from kinds_api import KindsApi
 
 from controller.metrics import Metrics
-from controller.templates import GROUP, PODS, TEMPLATES, Templates, need
+from controller.templates import PODS, Templates, need
 from podrail import injection, names, pod, profiles
 from podrail.dra import template
+from podrail.dra.claim import GROUP, TEMPLATES
 from podrail_io.kube import Api
 from podrail_io.lease import Lease, Surroundings
 from podrail_io.living import Living

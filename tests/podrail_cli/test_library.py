@@ -27,7 +27,7 @@ def test_every_shipped_profile_can_be_used() -> None:
 
 
 def test_a_profile_says_how_far_it_is_verified() -> None:
-    """tests/cluster/test_all_platforms.py creates and binds the example of each; none ran on hardware."""
+    """tests/cluster/test_platforms.py creates and binds the example of each; none ran on hardware."""
     shipped = library.shipped().profiles.values()
     assert {Verified.API} == {one.verified for one in shipped}
 

@@ -13,6 +13,7 @@ import pytest
 from kinds_api import KindsApi
 
 from podrail import injection, names
+from podrail.dra import claim
 from podrail.nad import OPEN
 from podrail_io.kube import Api
 from podrail_io.reflector import World
@@ -136,13 +137,13 @@ def test_a_claims_classes_are_those_of_its_template_or_of_itself(server: KindsAp
     ]
     spec = {"devices": {"requests": requests}}
     server.put(
-        f"{surroundings.TEMPLATES}/nics",
+        f"{claim.TEMPLATES}/nics",
         {"metadata": {"namespace": "team"}, "spec": {"spec": spec}},
     )
-    server.put(f"{surroundings.CLAIMS}/mine", {"metadata": {"namespace": "team"}, "spec": spec})
+    server.put(f"{claim.CLAIMS}/mine", {"metadata": {"namespace": "team"}, "spec": spec})
     made = {"resource.kubernetes.io/pod-claim-name": "x"}
     server.put(
-        f"{surroundings.CLAIMS}/made",
+        f"{claim.CLAIMS}/made",
         {"metadata": {"namespace": "team", "annotations": made}, "spec": spec},
     )
     found = Surroundings(
