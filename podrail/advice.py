@@ -17,12 +17,14 @@ _INTERFACE: Final = "NCCL_SOCKET_IFNAME"
 
 
 def advise(draft: Draft) -> Draft:
-    """The draft with a reason for each finding, and a warning for each kind of them."""
-    found: dict[str, list[Reason]] = {}
+    """The draft with a reason and a warning for each finding; networks of one fault share one."""
     for reason in _found(draft):
+        draft = draft.noting(reason.code, reason.path, reason.message)
+    alike: dict[str, list[Reason]] = {}
+    for reason in _of_networks(draft):
         draft = draft.noting(reason.code, reason.path, reason.message, warn=False)
-        found.setdefault(reason.code, []).append(reason)
-    for first, *others in found.values():
+        alike.setdefault(reason.code, []).append(reason)
+    for first, *others in alike.values():
         more = f" (and {len(others)} more like this)" if others else ""
         draft = draft.warning(f"{first.path}: {first.message}{more}")
     return draft
@@ -35,11 +37,17 @@ def _found(draft: Draft) -> Iterator[Reason]:
         if one.name in draft.marker.env:
             continue  # the profile's own value, found by a second pass
         yield Reason("NcclMisread", f"{draft.path}.env[{one.index}]", one.message)
-    if vicinity.nads is not None and pod.spec.get("hostNetwork") is not True:
-        yield from lint.warnings(pod, profile, vicinity.nads, vicinity.isolation)
     yield from netpolicy.warnings(pod, profile, vicinity.policies)
     marks = {**vicinity.annotations, **vicinity.labels}
     yield from mesh.warnings(pod, marks, mesh.interface_of(_bootstrap(profile)))
+
+
+def _of_networks(draft: Draft) -> tuple[Reason, ...]:
+    """What Multus will not do, if it is known and asked at all."""
+    pod, vicinity = draft.pod, draft.vicinity
+    if vicinity.nads is None or pod.spec.get("hostNetwork") is True:
+        return ()
+    return lint.warnings(pod, draft.profile, vicinity.nads, vicinity.isolation)
 
 
 def _over_rdma(profile: Profile) -> bool:
