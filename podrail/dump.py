@@ -38,8 +38,6 @@ def read(documents: Iterable[object]) -> Dump:
     kinds: dict[str, list[Document]] = defaultdict(list)
     owners: dict[Owner, Document] = {}
     for kind, one in cluster.flat(documents):
-        if not isinstance(one, dict):
-            continue
         if kind in _CHECKS:
             _CHECKS[kind](one)
         kinds[kind].append(one)

@@ -111,5 +111,4 @@ def _lines(items: Sequence[str]) -> Iterator[str]:
             yield line
             line = ""
         line = f"{line}, {item}" if line else item
-    if line:
-        yield line
+    yield line

@@ -114,7 +114,7 @@ def read(documents: Iterable[object], atlas: Atlas, counted: Resources) -> Mappi
     }
 
 
-def flat(documents: Iterable[object]) -> Iterator[tuple[str, object]]:
+def flat(documents: Iterable[object]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each document's kind and the document, those in lists too; what has no kind is left out.
 
     The items of an API server's list of nodes or slices have no kind of their own.

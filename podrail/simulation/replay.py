@@ -141,11 +141,9 @@ class _Stage:
         most = max(points)
         best = [kind.nodes for kind, one in zip(kinds, points, strict=True) if one == most]
         at = int(self.chance() * sum(map(len, best)))
-        for nodes in best:
-            if at < len(nodes):
-                return nodes[at]
-            at -= len(nodes)
-        return None
+        while at >= len(best[0]):
+            at -= len(best.pop(0))
+        return best[0][at]
 
     def _begin(self, gangs: Sequence[_Gang], now: float) -> None:
         started = {id(gang.order) for gang in gangs}

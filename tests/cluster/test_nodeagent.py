@@ -103,7 +103,7 @@ def machine(tmp_path: Path) -> Machine:
 def child(
     cluster: Cluster, machine: Machine, token: Path, authority: Path, tmp_path: Path
 ) -> Iterator[Child]:
-    """An agent on that machine, whose node is the pod's."""
+    """An agent on that machine, whose node is the pod's; its memory is looked at."""
     variables = {
         "PODRAIL_LISTEN": "127.0.0.1:0",
         "PODRAIL_SERVER": f"https://127.0.0.1:{cluster.port}",
@@ -117,7 +117,7 @@ def child(
     }
     with (
         kubelet_socket.serving(tmp_path / "kubelet.sock"),
-        commands.running(tmp_path / "run", "podrail-nodeagent", **variables) as running,
+        commands.weighed(tmp_path / "run", "podrail-nodeagent", **variables) as running,
     ):
         yield running
 

@@ -83,3 +83,13 @@ def test_findings_of_one_kind_are_one_warning() -> None:
     assert 1 == len(told)
     assert told[0].endswith("(and 7 more like this)")
     assert 8 == sum(one.code == "NadMissing" for one in found.marker.reasons)
+
+
+def test_a_value_of_the_profiles_own_is_not_the_users_mistake() -> None:
+    """A second pass finds it in the container's env, and says no more than the first."""
+    setting = {"name": "NCCL_IB_GID_INDEX", "value": "3", "carrier": "env"}
+    fabric = builders.fabric(attachment="SriovVF", settings=[setting])
+    once = injection.inject(builders.pod(), fabric)
+    twice = injection.inject(once.pod, fabric)
+    assert once.marker == twice.marker
+    assert "NcclMisread" not in {reason.code for reason in twice.marker.reasons}

@@ -94,3 +94,11 @@ def test_an_unknown_node_is_in_the_middle() -> None:
 def test_every_kind_of_refusal_has_a_help() -> None:
     """A reader always finds what to do."""
     assert set(Kind) == set(HELP)
+
+
+def test_a_node_that_does_needs_no_help_and_may_be_selected() -> None:
+    """A selector that it meets keeps it in."""
+    labels = {"pool": "gpu"}
+    world = scenes.snap(scenes.node("n", labels=labels))
+    (best,) = explained(world, nodeSelector=labels).best
+    assert ("n", "") == (best.spot.name, best.help)

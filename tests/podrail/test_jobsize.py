@@ -67,6 +67,7 @@ LWS = {"replicas": 9, "leaderWorkerTemplate": {"size": 4, "workerTemplate": temp
         ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", LWS, 4),
         ("kubeflow.org/v1", "PyTorchJob", PYTORCH, 8),
         ("kubeflow.org/v2beta1", "MPIJob", MPI, 4),
+        ("kubeflow.org/v2beta1", "MPIJob", {"slotsPerWorker": 8, **MPI}, 4),
         ("ray.io/v1", "RayCluster", RAY, 8),
         ("batch.volcano.sh/v1alpha1", "Job", VOLCANO, 6),
         ("scheduling.volcano.sh/v1beta1", "PodGroup", {"minMember": 3}, 3),

@@ -367,3 +367,14 @@ def test_how_long_a_pod_has_waited(since: str | None, seconds: float) -> None:
     """By its creationTimestamp; one that does not say has no patience left."""
     now = datetime(2026, 11, 30, 9, 1, 30, tzinfo=UTC)
     assert seconds == placement.waited({"metadata": {"creationTimestamp": since}}, now)
+
+
+def test_the_kubelet_does_not_place_what_is_claimed() -> None:
+    """Devices of a claim are kube-scheduler's to allocate, whatever the kubelet's policy."""
+    fabric = builders.shipped()["dra-pairs"]
+    annotations = {names.GPUS: "4"}
+    wish = placing.wish(
+        placing.injected(fabric, builders.container(gpus=0), annotations=annotations)
+    )
+    strict = states.node(policy=Policy.SINGLE_NUMA_NODE)
+    assert (4, None) == (wish.gpus, placement.judge(strict, wish, fabric))

@@ -325,6 +325,21 @@ def test_variables_from_elsewhere_are_warned_about() -> None:
     assert "EnvFromHidden" in codes(found)
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ({"configMapRef": {"name": "x"}}, "ConfigMap x"),
+        ({"secretRef": {"name": "y"}}, "Secret y"),
+        ({}, "an unknown source"),
+    ],
+)
+def test_the_source_of_hidden_variables_is_named(source: dict[str, Any], told: str) -> None:
+    """So that its author knows where to look."""
+    found = result(builders.container(envFrom=[source]), spec=SETTINGS)
+    (reason,) = (one for one in found.marker.reasons if one.code == "EnvFromHidden")
+    assert f"variables from {told} lose" in reason.message
+
+
 def extra(*containers: Any, extras: dict[str, Any], **pod: Any) -> Injection:
     """The injection of a pod with a profile of these extras."""
     return result(*containers, spec={"extras": extras}, **pod)

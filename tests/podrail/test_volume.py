@@ -30,3 +30,11 @@ def test_a_name_that_the_user_has_taken_gets_a_number(name: str, path: str) -> N
     assert f"{name}-2" == ours["name"]
     assert len(set(names)) == len(names)
     assert once == injection.inject(once, fabric).pod
+
+
+def test_a_volume_whose_mount_was_taken_away_is_used_again() -> None:
+    """Another webhook may have replaced the mounts in between; there is no second volume."""
+    fabric = builders.fabric(**SPEC)
+    once = injection.inject(builders.pod(), fabric).pod
+    bare = once.put(("spec", "containers", 0, "volumeMounts"), [])
+    assert once == injection.inject(bare, fabric).pod

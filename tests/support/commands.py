@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
 STOP_SECONDS: Final = 15.0
-KEPT: Final = ("PATH", "HOME", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START", "COVERAGE_FILE")
+KEPT: Final = ("PATH", "HOME")
 """What a child keeps of the environment: nothing that could change what it does."""
+COVERAGE: Final = ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START", "COVERAGE_FILE")
+"""What it keeps as well, unless its memory and time are looked at, of which these take their part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +71,20 @@ def _marked(place: Path, mark: bytes) -> str:
         return ""
 
 
-@contextlib.contextmanager
-def running(folder: Path, *command: str, **environ: str) -> Iterator[Child]:
+def running(folder: Path, *command: str, **environ: str) -> AbstractContextManager[Child]:
     """A console script for the length of a block; what it leaves running is killed at the end."""
+    return _running(folder, command, environ, (*KEPT, *COVERAGE))
+
+
+def weighed(folder: Path, *command: str, **environ: str) -> AbstractContextManager[Child]:
+    """As running, without coverage: for a test of what the program costs."""
+    return _running(folder, command, environ, KEPT)
+
+
+@contextlib.contextmanager
+def _running(
+    folder: Path, command: Sequence[str], environ: Mapping[str, str], kept: Sequence[str]
+) -> Iterator[Child]:
     folder.mkdir(parents=True, exist_ok=True)
     script = Path(sys.executable).parent / command[0]
     # A shell that runs the tests in the background has them, and so their children, ignore Ctrl-C.
@@ -79,7 +93,7 @@ def running(folder: Path, *command: str, **environ: str) -> Iterator[Child]:
         process = subprocess.Popen(
             [str(script), *command[1:]],
             cwd=folder,
-            env={**_kept(os.environ), "TMPDIR": str(folder), **environ},  # noqa: TID251 - a child needs PATH
+            env={**_kept(os.environ, kept), "TMPDIR": str(folder), **environ},  # noqa: TID251 - a child needs PATH
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
@@ -94,8 +108,8 @@ def running(folder: Path, *command: str, **environ: str) -> Iterator[Child]:
         process.wait()
 
 
-def _kept(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: environ[name] for name in KEPT if name in environ}
+def _kept(environ: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    return {name: environ[name] for name in names if name in environ}
 
 
 def _kill(child: Child) -> None:

@@ -111,3 +111,10 @@ def test_a_kubelet_that_tells_nothing_offers_nothing() -> None:
     """What is held alone makes the hash then."""
     taken = Usage((held("nvidia.com/gpu", "GPU-3"),))
     assert usage.free(TOPOLOGY, HOST, Usage()) != usage.free(TOPOLOGY, HOST, taken)
+
+
+def test_a_nic_that_is_no_rail_has_no_place() -> None:
+    """The front end's devices are nobody's rails."""
+    first, *others = TOPOLOGY.nics
+    without = replace(TOPOLOGY, nics=(replace(first, rail=None), *others))
+    assert first.pci not in usage.places(without, HOST)

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podrail.fabric import Profile
+from podrail.score.outcomes import Got, Lot
+from podrail.simulation import floor as floors
 from podrail.simulation.floor import Floor
 
 
@@ -64,3 +66,25 @@ def test_on_an_unknown_node_nothing_is_paired() -> None:
     assert got is not None
     assert ((), ()) == (floor.seat(0, order, got, order.need.rails).serving, got.gpus)
     assert 0 == floor.kind(0).at.left("nvidia.com/gpu")
+
+
+def test_where_only_the_number_of_free_gpus_is_known_that_is_counted() -> None:
+    """Seating a pod names no GPU of the node, and leaving gives none back."""
+    (spot,) = simulated.nodes("podrail-aligned:1")
+    assert spot.state is not None
+    floor = Floor((replace(spot, state=replace(spot.state, gpus=None)),))
+    (order,) = simulated.orders(simulated.job(gpus=8))
+    got = floor.draw(0, order, Random(1).random)
+    assert got is not None
+    floor.leave(floor.seat(0, order, got, order.need.rails))
+    known = floor.kind(0).at.state
+    assert known is not None
+    assert known.gpus is None
+
+
+@pytest.mark.parametrize(("refused", "drawn"), [(0, True), (1, False)])
+def test_the_last_outcome_stands_for_what_rounding_left(refused: int, drawn: bool) -> None:
+    """A draw beyond all chances is the last outcome, unless there were refusals."""
+    got = Got((0,), (0,), (0,), 0.5)
+    found = floors.drawn(Lot((got,), refused=refused / 2), lambda: 0.9)
+    assert (got if drawn else None) == found

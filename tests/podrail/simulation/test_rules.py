@@ -83,3 +83,13 @@ def test_podrail_remembers_what_is_bound_and_forgets_what_is_gone() -> None:
     tried.gone(asker)
     tried.ended(order)
     assert (0, 0, 0) == (len(tried.ledger), len(tried.siblings), len(tried.claims))
+
+
+def test_a_node_without_such_gpus_has_no_points() -> None:
+    """And kinds that are alike are scored once."""
+    floor = Floor(simulated.nodes("podrail-aligned:2:1"))
+    (order,) = simulated.orders(simulated.job())
+    other = replace(order, gpu_name="amd.com/gpu", asked={"amd.com/gpu": 0})
+    kinds = list(floor.kinds(lambda _one: True))
+    assert 2 == len(kinds)
+    assert [0, 0] == rules.fit(kinds, other, Strategy.LEAST)

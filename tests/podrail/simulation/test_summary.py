@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import simulated
 
 from podrail.simulation import bounds, summary
@@ -43,3 +45,10 @@ def test_of_nothing_there_is_nothing_to_say() -> None:
     """An empty trace has no shares."""
     found = summary.of(simulated.run(SPOTS, (), Podrail()), {})
     assert (0, None, None, None) == (found.jobs, found.aligned, found.leaf_groups, found.wait_mean)
+
+
+def test_pairs_on_an_unknown_node_are_not_counted() -> None:
+    """Nothing is known of them, neither good nor bad."""
+    run = simulated.run(SPOTS, WANTED[:1], Podrail()).runs[0]
+    unknown = [replace(spot, state=None) for spot in SPOTS]
+    assert (0, 0) == summary.aligned(run, unknown)
