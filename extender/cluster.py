@@ -5,7 +5,7 @@ Watches change it as they go, each event what it is about and no more; questions
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -132,7 +132,11 @@ class Cluster:
             asked = (job, self._books.version, per_node, frozenset(map(_count, there.items())))
             found = self._views.get(job.key)
             if found is None or found.asked != asked:
-                found = View.of(asked, self._seeker(job, per_node), there)
+                seeker, now = self._seeker(job, per_node), self._around.world.clock()
+                if found is not None:
+                    about = found.proposed(there, seeker.crew.pods, now)
+                    seeker = replace(seeker, proposed=about)
+                found = View.of(asked, seeker, there, now)
                 if len(self._views) >= MOST_VIEWS:
                     self._views.clear()
                 self._views[job.key] = found

@@ -13,7 +13,7 @@ from typing import Final
 
 from podrail.claims import Claimed
 from podrail.job import Job
-from podrail.locality import NEUTRAL, Level, Place
+from podrail.locality import NEUTRAL, NOWHERE, Level, Place
 from podrail.siblings import Crew
 
 BEST: Final = 1.0
@@ -39,6 +39,8 @@ class Seeker:
     claimed: Claimed
     per_node: int = 1
     """How many of the job's pods a node can take."""
+    proposed: Place = NOWHERE
+    """What was best for the pod of the job whose bind is under way: it does not count yet."""
 
     @property
     def rest(self) -> int | None:
@@ -125,9 +127,16 @@ def fit(there: Mapping[str, int], seeker: Seeker, level: Level) -> dict[str, flo
 
 
 def _best(room: Mapping[str, int], seeker: Seeker, level: Level) -> str:
-    """Where the job has begun, where most of it runs; else the fittest place, else by chance."""
+    """Where the job has begun, where most of it runs; else the fittest place, else by chance.
+
+    It has also begun where it is about to: the place is short of a node already, and would no
+    longer be the fittest.
+    """
     own, wanted = seeker.crew.at(level), seeker.rest
     begun = {name: own[name] for name, nodes in room.items() if nodes and name in own}
+    about = seeker.proposed.names[level]
+    if not begun and room.get(about):
+        begun = {about: 0}
     most = max(begun.values(), default=0)
     names = [name for name, pods in begun.items() if pods == most] or list(room)
     orders = [_order(room[name], wanted) for name in names]

@@ -93,6 +93,25 @@ def test_two_jobs_whose_pods_come_interleaved_end_in_one_block_each() -> None:
     assert {"one": {"a"}, "two": {"b"}} == used
 
 
+def test_a_pod_that_asks_before_its_sibling_counts_follows_it() -> None:
+    """The block is one node short for kube-scheduler, and would be too small for the whole job."""
+    found, node, taken = stage(a=4, b=4), "", set[str]()
+    for index in range(3):
+        chosen = best(found, pod("one", index, 4), taken)
+        node = node or min(chosen)
+        assert {node[0]} == blocks(chosen)
+        taken.add(min(chosen))
+
+
+def test_a_pod_that_was_never_bound_is_followed_for_two_seconds() -> None:
+    """Then the job begins where it fits best."""
+    found = stage(a=4, b=4)
+    first = best(found, pod("one", 0, 4), set())
+    other = {"a": "b", "b": "a"}[min(first)[0]]
+    found.now += 2.0
+    assert {other} == blocks(best(found, pod("one", 1, 4), {min(first)}))
+
+
 def test_a_bind_that_fails_leaves_no_claim_and_no_sibling() -> None:
     """The next job may have the block."""
     found = stage(a=4, b=6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -61,6 +62,14 @@ def test_pods_scored_before_the_first_bind_converge_and_jobs_spread() -> None:
         assert first == second
         chosen.add(max(first, key=first.__getitem__))
     assert 8 == len(chosen)
+
+
+def test_a_job_goes_on_where_it_is_about_to_begin() -> None:
+    """The place that one of its pods was told, though others would fit the whole job."""
+    about = replace(alone(16), proposed=Place(leaf="b"))
+    for room, expected in ((15, "b"), (0, "a")):
+        found = blocks.fit({"a": 16, "b": room}, about, Level.LEAF)
+        assert expected == max(found, key=found.__getitem__)
 
 
 def test_what_is_unknown_is_neutral() -> None:
