@@ -22,11 +22,11 @@ help: ## List what can be made
 demo: $(VENV)/podrail.stamp ## Show podrail at work on a simulated cluster; needs Python 3.11 only
 	@$(BIN)/podrail demo
 
-test: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Run everything: unit, property, Go transport, real control plane (ARGS="-k name")
+test: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Run everything: unit, property, Go transport, real control plane and node (ARGS="-k name")
 	@PYTHONPATH=tests/support $(BIN)/python tests/plan.py $(ARGS)
 
 fuzz: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Try every law with twenty times as many examples; takes about an hour
-	PODRAIL_FUZZ=20 $(BIN)/python -m pytest -q -m "not cluster" $(FUZZED) $(ARGS)
+	PODRAIL_FUZZ=20 $(BIN)/python -m pytest -q -m "not cluster and not node" $(FUZZED) $(ARGS)
 
 generate: $(VENV)/dev.stamp ## Write the files of deploy/ that are made from the code
 	PYTHONPATH=tests/support:. $(BIN)/python -m generated

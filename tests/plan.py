@@ -17,6 +17,8 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from controlplane import binaries
+from controlplane.binaries import NotRun
+from realnode import needs
 
 NO_TESTS: Final = 5
 NOT_RUN: Final = "NOT RUN: "
@@ -35,15 +37,20 @@ class Phase:
 
 
 PHASES: Final = (
-    Phase("rules, doors and programs: unit and property tests", "not go and not cluster", 280),
+    Phase(
+        "rules, doors and programs: unit and property tests",
+        "not go and not cluster and not node",
+        280,
+    ),
     Phase(
         "the real Multus, the kubelet's packages, a Go client with kube-apiserver's transport",
         "go",
         130,
         measured=False,
-        once="; builds them first, once: about 15 min",
+        once="builds them first, once: about 15 min",
     ),
     Phase("the real control plane", "cluster", 400),
+    Phase("a real node: kubelet, containerd, Multus and its plugins", "node", 240, measured=False),
 )
 
 
@@ -71,22 +78,32 @@ class Tally:
                     self.not_run.append(reason)
 
 
-def control_plane(environ: Mapping[str, str]) -> str:
-    """What the control plane costs before its first test."""
-    found = binaries.found(environ)
-    missing = [name for name in binaries.NAMES if name not in found]
+def control_plane(environ: Mapping[str, str], names: Sequence[str] = binaries.NAMES) -> str:
+    """What programs of Kubernetes cost before the first test that needs them."""
+    found = binaries.found(environ, names)
+    missing = [name for name in names if name not in found]
     if not missing:
         return "its programs are here"
     minutes = sum(binaries.MINUTES[name] for name in missing)
     return f"builds {', '.join(missing)} {binaries.VERSION} first, once: about {minutes:g} min"
 
 
+def real_node(environ: Mapping[str, str]) -> str:
+    """What the real node costs before its first test, or why it will not be there."""
+    try:
+        needs.check_here()
+    except NotRun as missing:
+        return str(missing)
+    return control_plane(environ, [binaries.KUBELET])
+
+
 def plan(environ: Mapping[str, str]) -> None:
     """Print what will be run and how long that takes."""
+    notes = {"cluster": control_plane, "node": real_node}
     print("The plan (estimates for 2 cores):")
     for number, phase in enumerate(PHASES, 1):
-        note = f"; {control_plane(environ)}" if phase.marks == "cluster" else phase.once
-        print(f"  {number}. {phase.title}: about {phase.seconds} s{note}")
+        told = notes[phase.marks](environ) if phase.marks in notes else phase.once
+        print(f"  {number}. {phase.title}: about {phase.seconds} s{told and f'; {told}'}")
 
 
 def execute(phase: Phase, arguments: Sequence[str], environ: Mapping[str, str]) -> Tally:

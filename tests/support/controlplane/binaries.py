@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -23,8 +23,10 @@ from controlplane.processes import die_with
 VERSION = "1.36.3"
 ETCD_VERSION = "3.6.13"
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+KUBELET = "kubelet"
+"""No part of the control plane, but of the same module: for tests/node."""
 MODULE = Path(__file__).resolve().parents[2] / "cluster" / "controlplane"
-MINUTES = {"etcd": 1.5, "kube-apiserver": 5.5, "kube-controller-manager": 3, "kube-scheduler": 2}
+MINUTES = {"etcd": 1.5, "kube-apiserver": 5.5, "kube-controller-manager": 3, "kube-scheduler": 2, KUBELET: 4}  # fmt: skip
 TELL_SECONDS = 10
 
 
@@ -38,11 +40,11 @@ def cache(environ: Mapping[str, str]) -> Path:
     return Path(home) / "podrail" / f"kubernetes-{VERSION}"
 
 
-def found(environ: Mapping[str, str]) -> dict[str, Path]:
-    """The programs that need not be built."""
+def found(environ: Mapping[str, str], names: Sequence[str] = NAMES) -> dict[str, Path]:
+    """Those of the programs that need not be built."""
     places = [environ.get("KUBEBUILDER_ASSETS", ""), *environ.get("PATH", "").split(os.pathsep)]
     result: dict[str, Path] = {}
-    for name in NAMES:
+    for name in names:
         kept = cache(environ) / name
         candidates = [kept, *(Path(place) / name for place in places if place)]
         for path in candidates:
@@ -52,13 +54,13 @@ def found(environ: Mapping[str, str]) -> dict[str, Path]:
     return result
 
 
-def ready(environ: Mapping[str, str]) -> dict[str, Path]:
-    """All programs, building those that are missing, one at a time.
+def ready(environ: Mapping[str, str], names: Sequence[str] = NAMES) -> dict[str, Path]:
+    """The programs, building those that are missing, one at a time.
 
     Raises:
         NotRun: something is missing and there is no Go to build it with.
     """
-    missing = [name for name in NAMES if name not in found(environ)]
+    missing = [name for name in names if name not in found(environ, names)]
     if missing:
         if shutil.which("go", path=environ.get("PATH", "")) is None:
             raise NotRun(
@@ -69,10 +71,10 @@ def ready(environ: Mapping[str, str]) -> dict[str, Path]:
         with _alone(folder / "lock"):
             for half in folder.glob(".*"):
                 half.unlink()
-            for name in NAMES:
-                if name not in found(environ):
+            for name in names:
+                if name not in found(environ, names):
                     _build(name, folder)
-    return found(environ)
+    return found(environ, names)
 
 
 def _right_version(path: Path) -> bool:
