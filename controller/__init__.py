@@ -1,1 +1,1 @@
-"""The controller: tells in each FabricProfile's status whether it can work. In nobody's way."""
+"""The controller: profiles' statuses, claim templates, reports on pods. In nobody's way."""

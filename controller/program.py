@@ -1,4 +1,4 @@
-"""podrail-controller: keeps statuses true and makes claim templates until it is told to stop."""
+"""podrail-controller: statuses of profiles, claim templates and reports on pods, until stopped."""
 
 import atexit
 import os
@@ -10,7 +10,11 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
+from controller.agents import Agents
+from controller.docket import Docket, Rules
 from controller.reconciler import MANAGER, Reconciler, Times, View
+from controller.reporter import Clocks, Reporter
+from controller.scribe import Scribe
 from controller.settings import Settings
 from controller.templates import Templates
 from podrail import profiles
@@ -48,11 +52,21 @@ def _application(settings: Settings, api: Api, fabrics: Living[Loaded]) -> Any:
     templates = Templates(api, world, lease, fabrics, reconciler.metrics)
     # The worker ends in good order at SIGTERM, and the next process need not wait for the lease.
     atexit.register(lease.stop)
-    for each in (view, fabrics, lease, reconciler, templates):
+    docket = Docket(
+        api, world, Rules(settings.schedulers, settings.namespace, lambda: fabrics.value.profiles)
+    )
+    reporter = Reporter(
+        docket,
+        Agents(settings.stale_seconds, view.uid),
+        Scribe(api, lease, reconciler.metrics),
+        reconciler.metrics,
+        Clocks(time.monotonic, time.time, _stamp),
+    )
+    for each in (view, fabrics, lease, reconciler, templates, reporter):
         each.start()
 
     def problems() -> list[str]:
-        return [*view.problems(), *templates.problems()]
+        return [*view.problems(), *templates.problems(), *docket.problems()]
 
     return web.application("podrail-controller", problems, reconciler.metrics.registry)
 

@@ -63,6 +63,11 @@ class View:
         self._news.clear()
         return found
 
+    def uid(self, node: str) -> str | None:
+        """The UID of a node; None if there is no such node."""
+        found = self.nodes.get(node)
+        return None if found is None else str(found["metadata"]["uid"])
+
     def scenery(self, isolation: Isolation) -> Scenery:
         """What is around the profiles now."""
         return Scenery(self.nads.items(), tuple(self.nodes.items().values()), isolation)
@@ -175,6 +180,10 @@ def _node(document: Document) -> Document:
     annotations = metadata.get("annotations") or {}
     kept = {key: annotations[key] for key in annotations if not key.startswith("podrail.dev/")}
     return {
-        "metadata": {"labels": metadata.get("labels") or {}, "annotations": kept},
+        "metadata": {
+            "uid": metadata.get("uid", ""),
+            "labels": metadata.get("labels") or {},
+            "annotations": kept,
+        },
         "status": {"allocatable": status.get("allocatable") or {}},
     }

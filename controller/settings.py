@@ -30,6 +30,12 @@ class Settings:
     isolation: Isolation
     """PODRAIL_NAMESPACE_ISOLATION (false) and PODRAIL_GLOBAL_NAMESPACES (default; joined by
     commas), both as in Multus's own configuration."""
+    schedulers: frozenset[str]
+    """PODRAIL_SCHEDULERS (podrail; joined by commas): the schedulers that ask the extender, beside
+    those that profiles name. default-scheduler where the cluster's own one does."""
+    stale_seconds: int
+    """PODRAIL_AGENT_STALE_SECONDS (900): after so long an agent counts as silent; agents write each
+    six minutes at least."""
     log_level: str
     """PODRAIL_LOG_LEVEL: debug, info, warning or error."""
 
@@ -52,7 +58,13 @@ class Settings:
             namespace=read.text("NAMESPACE", "podrail-system"),
             identity=read.text("IDENTITY"),
             isolation=Isolation.of(isolated, read.text("GLOBAL_NAMESPACES", "default")),
+            schedulers=frozenset(_names(read.text("SCHEDULERS", "podrail"))),
+            stale_seconds=read.integer("AGENT_STALE_SECONDS", 900, 60, 86_400),
             log_level=read.log_level(),
         )
         read.done()
         return settings
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

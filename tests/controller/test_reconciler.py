@@ -175,4 +175,5 @@ def test_heartbeats_and_our_own_annotations_are_no_news(running: Running) -> Non
     running.server.put(f"{NODES}/m", {"status": {"allocatable": {"nvidia.com/gpu": "8"}}})
     assert eventually(lambda: "m" in running.view.nodes.items())
     assert {"allocatable": {}} == running.view.nodes.items()["n"]["status"]
+    assert ("", None) == (running.view.uid("n"), running.view.uid("none"))
     assert running.view.changed()

@@ -23,6 +23,14 @@ def test_multus_isolation_is_as_multus_has_it() -> None:
     assert Isolation(enforced=True, open_to_all=frozenset({"default", "rails"})) == found.isolation
 
 
+def test_schedulers_that_ask_the_extender_are_named() -> None:
+    """The second one of deploy/ unless it is said otherwise."""
+    assert frozenset({"podrail"}) == Settings.from_environ({}).schedulers
+    found = Settings.from_environ({"PODRAIL_SCHEDULERS": "default-scheduler, own,"})
+    assert frozenset({"default-scheduler", "own"}) == found.schedulers
+    assert 900 == found.stale_seconds
+
+
 def test_every_wrong_variable_is_told() -> None:
     """By name, all at once."""
     wrong = {"PODRAIL_LISTEN": "x", "PODRAIL_NAMESPACE_ISOLATION": "yes"}

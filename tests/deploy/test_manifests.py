@@ -127,6 +127,9 @@ def test_a_bound_pods_own_annotations_are_the_users() -> None:
     (validation,) = policy["spec"]["validations"]
     spared = set(KEY.findall(validation["expression"]))
     assert {names.CONTAINER, names.RAILS} == spared
+    (reported,) = (one for one in policy["spec"]["variables"] if one["name"] == "reported")
+    assert [names.OBSERVED] == KEY.findall(reported["expression"])
+    assert "system:serviceaccount:podrail-system:podrail-controller" in reported["expression"]
 
 
 def test_the_second_scheduler_sees_all_nodes_and_packs_by_gpus() -> None:
@@ -239,10 +242,13 @@ def test_nobody_may_more_than_it_needs() -> None:
             ([""], ["events"], ["create"]),
         ],
         "podrail-controller": [
-            profiles,
+            (["podrail.dev"], ["fabricprofiles", "noderails"], read),
             (["podrail.dev"], ["fabricprofiles/status"], ["patch"]),
             (["k8s.cni.cncf.io"], ["network-attachment-definitions"], read),
-            ([""], ["nodes", "pods"], read),
+            ([""], ["namespaces", "nodes", "pods"], read),
+            # Reports: one annotation, as the policy in controller/rbac.yaml has it, and events.
+            ([""], ["pods"], ["patch"]),
+            ([""], ["events"], ["create", "patch"]),
             (["resource.k8s.io"], ["resourceclaimtemplates"], ["create", *read]),
         ],
     } == roles
