@@ -8,7 +8,10 @@ from typing import Any, NoReturn
 import click
 
 from podrail_cli import (
+    decode_log,
     demo,
+    doctor,
+    explaining,
     given,
     inject,
     library,
@@ -16,10 +19,19 @@ from podrail_cli import (
     node,
     output,
     placing,
+    scheduler_config,
     simulating,
     topology,
 )
-from podrail_cli.given import FILE, NAMESPACE, PROFILE, InputError, telling
+from podrail_cli.given import (
+    FILE,
+    KUBECONFIG,
+    NAMESPACE,
+    PROFILE,
+    SERVER,
+    InputError,
+    telling,
+)
 from podrail_cli.inject import Entry
 from podrail_io.kube import Api
 
@@ -30,15 +42,7 @@ def main() -> None:
     """Rails for GPU pods: what they get, where they fit best, and why."""
 
 
-KUBECONFIG = click.option(
-    "--kubeconfig", envvar="KUBECONFIG", metavar="FILE", help="As kubectl's; also $KUBECONFIG."
-)
-SERVER = click.option(
-    "--server", default="", metavar="URL", help="In place of a kubeconfig, such as kubectl proxy's."
-)
-
-
-@main.command("inject")
+@main.command("inject", epilog="Example: podrail inject -f job.yaml -o diff")
 @FILE
 @PROFILE
 @NAMESPACE
@@ -71,8 +75,11 @@ def inject_command(path: str, profile: str | None, namespace: str, form: str) ->
 
 
 main.add_command(placing.rank_command)
-main.add_command(placing.explain_command)
+main.add_command(explaining.explain_command)
+main.add_command(doctor.doctor_command)
+main.add_command(decode_log.decode_log_command)
 main.add_command(simulating.simulate_command)
+main.add_command(scheduler_config.scheduler_config_command)
 
 
 def _rendered(form: str, entries: Sequence[Entry], changed: Sequence[Any]) -> str:
@@ -87,7 +94,7 @@ def _rendered(form: str, entries: Sequence[Entry], changed: Sequence[Any]) -> st
             return output.as_yaml(changed)
 
 
-@main.command("topology")
+@main.command("topology", epilog="Example: podrail topology --node gpu-1")
 @click.option("--nvidia-smi", metavar="FILE", help="What nvidia-smi topo -m printed.")
 @click.option("--rocm-smi", metavar="FILE", help="What rocm-smi --showtopo printed.")
 @click.option("--nccl-xml", metavar="FILE", help="A file of NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE.")
@@ -144,7 +151,7 @@ def _show_node(name: str, cluster: Path | None, connect: Callable[[], Api], form
     sys.exit(int(found.topology is None))
 
 
-@main.command("profiles")
+@main.command("profiles", epilog="Example: podrail profiles sriov-rails > my-fabric.yaml")
 @click.argument("name", required=False)
 @click.option(
     "-o", "--output", "form", type=click.Choice(["table", "json", "yaml"]), default="table"
@@ -166,7 +173,7 @@ def profiles_command(name: str | None, form: str) -> None:
     click.echo(output.as_yaml(listed) if form == "yaml" else output.as_json({"profiles": listed}))
 
 
-@main.command("demo")
+@main.command("demo", epilog="Example: podrail demo --once")
 @click.option("--once", is_flag=True, help="End by itself instead of waiting for Ctrl-C.")
 @click.option("-o", "--output", "form", type=click.Choice(["text", "json"]), default="text")
 def demo_command(form: str, *, once: bool) -> None:

@@ -1,25 +1,39 @@
 """`podrail explain`: what a pod got and why, and where it fits best and why, as plain text."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from podrail_cli import output
 
 Document = Mapping[str, Any]
+_NO_NODES: Final = (
+    "Where it fits is not known here: ask a live cluster, or give one with --cluster."
+)
+MOST_ROWS: Final = 20
+"""The nodes that are listed for people."""
 
 
 def text(found: Document) -> str:
     """The account of a pod for people; what there is nothing to say of is left out."""
     parts = ["\n".join(_injected(found))]
+    if found.get("fate") is not None:
+        parts.append("\n".join(_fate(found["fate"])))
+    if not found["nodesKnown"]:
+        parts.append(_NO_NODES)
     if "job" in found:
         parts.append(_job(found["job"]))
         parts += [_summary(found["nodes"]), *(_best(one) for one in found["best"])]
-        parts += ["\n".join(lines) for lines in (_misses(found), _refusals(found)) if lines]
+        last = (_misses(found), _refusals(found), _ranked(found))
+        parts += ["\n".join(lines) for lines in last if lines]
     return "\n\n".join(parts)
 
 
 def _injected(found: Document) -> Iterator[str]:
     given, name = found["injected"], f"pod {found['namespace']}/{found['pod']}"
+    if found["refused"]:
+        yield f"{name}: refused by the API server"
+        yield f"  {found['refused']}"
+        return
     if given is None:
         yield f"{name}: not injected"
         yield from (f"  {warning}" for warning in found["warnings"])
@@ -35,17 +49,45 @@ def _injected(found: Document) -> Iterator[str]:
 
 
 def _got(given: Document) -> Iterator[str]:
-    networks = (f"{one['name']} as {one['interface'] or '?'}" for one in given["networks"])
+    interfaces: dict[str, list[str]] = {}
+    for one in given["networks"]:
+        interfaces.setdefault(one["name"], []).append(one["interface"] or "?")
+    networks = (f"{name} as {', '.join(some)}" for name, some in interfaces.items())
     resources = (f"{name}: {count}" for name, count in given["resources"].items())
     parts = {
         "rails": ", ".join(map(str, given["rails"])),
-        "networks": ", ".join(networks),
+        "networks": "; ".join(networks),
         "resources": ", ".join(resources),
         "settings": ", ".join(given["env"]),
         "chosen late, when it is bound": ", ".join(given["late"]),
         "kept as you wrote it": ", ".join(given["kept"]),
     }
     yield from (f"  {part}: {listed}" for part, listed in parts.items() if listed)
+
+
+def _fate(found: Document) -> Iterator[str]:
+    """Where the pod is and why, or what it waits for."""
+    phase = f" ({found['phase']})" if found["phase"] else ""
+    placed = found["placement"]
+    if not found["node"]:
+        by = f" for scheduler {found['scheduler']}" if found["scheduler"] else ""
+        yield f"not bound yet, it waits{by}{phase}" + (":" if found["waiting"] else "")
+        if found["waiting"]:
+            yield f"  {found['waiting']}"
+        return
+    yield f"bound to node {found['node']}{phase}"
+    if placed is None:
+        yield "  not placed by podrail: nothing was written at the bind (podrail doctor says why)"
+        return
+    share = "unknown" if placed["expected"] is None else f"{placed['expected']:.0%}"
+    points = "not scored" if placed["points"] is None else f"{placed['points']} of {placed['of']}"
+    yield f"  placed by podrail: {points}, rails {_numbers(placed['rails'])}"
+    yield (
+        f"  expected then: {share} of the rails' bandwidth, worst pair {placed['tier'] or '?'}; "
+        f"evidence: {placed['evidence']}"
+    )
+    if placed["conflict"]:
+        yield "  its rails were to be its own, and others use them too: too few were free"
 
 
 def _job(job: Document) -> str:
@@ -115,3 +157,15 @@ def _misses(found: Document) -> list[str]:
 def _refusals(found: Document) -> list[str]:
     rows = [(f"  {one['kind']}", str(one["nodes"]), one["reason"]) for one in found["refusals"]]
     return [output.table(("  REFUSED", "NODES", "WHY"), rows)] if rows else []
+
+
+def _ranked(found: Document) -> list[str]:
+    """Every node with its score, as far as anybody reads on."""
+    listed = found.get("ranked") or ()
+    rows = [
+        (f"  {one['node']}", "-" if one["reason"] else str(one["score"]), one["reason"])
+        for one in listed[:MOST_ROWS]
+    ]
+    more = len(listed) - MOST_ROWS
+    rest = [f"  and {more} more: podrail rank, or -o json"] if more > 0 else []
+    return [output.table(("  EVERY NODE", "SCORE", "WHY NOT"), rows), *rest] if rows else []

@@ -31,6 +31,12 @@ PROFILE: Final = click.option(
     "--profile", help="Shipped profile or file; stands in for the pod's label."
 )
 NAMESPACE: Final = click.option("-n", "--namespace", default="default", show_default=True)
+KUBECONFIG: Final = click.option(
+    "--kubeconfig", envvar="KUBECONFIG", metavar="FILE", help="As kubectl's; also $KUBECONFIG."
+)
+SERVER: Final = click.option(
+    "--server", default="", metavar="URL", help="In place of a kubeconfig, such as kubectl proxy's."
+)
 SHAPES: Final = click.option(
     "--shapes",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

@@ -1,6 +1,7 @@
 """What the command knows without a cluster: shipped profiles and shapes, and files it is given."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -53,10 +54,32 @@ def gpu_resources(extra: Profile | None) -> tuple[str, ...]:
 
 def counted(extra: Profile | None) -> Resources:
     """The names under which GPUs and NICs are counted, in the shipped fabrics and one more."""
-    gpus = gpu_resources(extra)
-    fabrics = [*shipped().profiles.values(), *([extra] if extra else [])]
-    asked = {one.name for fabric in fabrics for one in fabric.resources if "/" in one.name}
-    return Resources(gpus, asked - {*gpus})
+    return devices([*shipped().profiles.values(), *([extra] if extra else [])])
+
+
+def devices(fabrics: Iterable[Profile]) -> Resources:
+    """The names under which these fabrics count GPUs and NICs."""
+    known = [*fabrics]
+    gpus = {name for one in known for name in one.gpu_resources}
+    asked = {one.name for fabric in known for one in fabric.resources if "/" in one.name}
+    return Resources(tuple(sorted(gpus)), asked - gpus)
+
+
+def in_force(resources: Iterable[Mapping[str, Any]], asked: Iterable[Profile] = ()) -> Loaded:
+    """The shipped profiles, a cluster's own in their place, and last those that are asked for."""
+    own = [(f"FabricProfile {_called(one)}", _resource(one)) for one in resources]
+    found = profiles.layered([files.package_documents("podrail", _PROFILES), own])
+    return replace(found, profiles={**found.profiles, **{one.name: one for one in asked}})
+
+
+def _resource(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What matters of a custom resource; in a file it has no generation yet."""
+    metadata = document.get("metadata") or {}
+    return profiles.resource({**document, "metadata": {"name": "", "generation": 1, **metadata}})
+
+
+def _called(document: Mapping[str, Any]) -> str:
+    return str((document.get("metadata") or {}).get("name", ""))
 
 
 def shapes(folder: Path | None) -> Mapping[str, Topology]:

@@ -1,21 +1,25 @@
-"""The subcommands about where pods go: rank and explain."""
+"""Where the first pod of a file goes: the pod after admission, the nodes, and the command rank."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from podrail import account, dump, explanation, jobsize, marker, names, placement, snapshot
+from podrail import dump, explanation, jobsize, placement, snapshot
 from podrail.evidence import cluster as evidence
 from podrail.evidence.atlas import Atlas
+from podrail.evidence.cluster import Resources
 from podrail.explanation import Explanation
-from podrail_cli import explain, given, inject, library, node, output, rank
+from podrail.fabric import Profile
+from podrail_cli import given, inject, library, node, output, rank
 from podrail_cli.given import InputError, telling
 from podrail_cli.inject import Entry
+from podrail_cli.rank import Ranked
 
+Document = Mapping[str, Any]
 CLUSTER = click.option(
     "--cluster",
     required=True,
@@ -34,48 +38,30 @@ LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A pod after admission, and the cluster that it is to be placed in."""
+    """A pod after admission by the shipped profiles, and the document that it is in."""
 
     entry: Entry
-    pod: Mapping[str, Any]
-    owner: Mapping[str, Any]
-    """The document that the pod is in, such as a Job; it knows how many there are."""
-    profile: str | None
-    cluster: Path
+    pod: Document
+    owner: Document
+    """A Job or the like, which knows how many pods there are; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenery:
+    """A cluster's documents, what its profiles are, and where it comes from, for messages."""
+
+    documents: Sequence[object]
+    profiles: Mapping[str, Profile]
     shapes: Path | None
+    where: str
 
-    def answer(self) -> Explanation | None:
-        """Every node for the pod; None if it has no rails.
-
-        Raises:
-            InputError: the cluster cannot be read, or has no nodes.
-        """
-        stand_in = None if self.profile is None else given.named(self.profile)
-        gpu_resources = library.gpu_resources(stand_in)
-        wish = placement.wish(self.pod, gpu_resources)
-        if wish is None:
-            return None
-        profiles = {**library.shipped().profiles, **({stand_in.name: stand_in} if stand_in else {})}
-        with telling():
-            documents = [one.document for one in node.dump(self.cluster)]
-            whole = dump.read([*documents, self.owner])
-            atlas = Atlas(library.shapes(self.shapes))
-            found = evidence.read(documents, atlas, library.counted(stand_in))
-            if not whole.nodes:
-                raise InputError(
-                    f"{self.cluster}: no nodes found; kubectl get nodes,pods -A -o json writes them"
-                )
-            for why in rank.broken(found):
-                click.echo(why, err=True)
-            metadata = self.pod["metadata"]
-            apart = (metadata["namespace"], str(metadata.get("name", "")))
-            world = snapshot.take(whole, found, gpu_resources, apart)
-            return explanation.explain(self.pod, wish, profiles.get(wish.marker.profile), world)
+    @property
+    def counted(self) -> Resources:
+        """The names under which GPUs and NICs are counted."""
+        return library.devices(self.profiles.values())
 
 
-def _asked(
-    path: str, profile: str | None, namespace: str, cluster: Path, shapes: Path | None
-) -> Question:
+def asked(path: str, profile: str | None, namespace: str) -> Question:
     """The question about the first pod in a file."""
     found = [
         (template, each.document)
@@ -88,10 +74,10 @@ def _asked(
     stand_in = None if profile is None else given.named(profile)
     entry = inject.entry(template, library.shipped().profiles, stand_in)
     owner = _owner(whole, template.namespace)
-    return Question(entry, _owned(entry, owner), owner, profile, cluster, shapes)
+    return Question(entry, owned(entry.pod, entry.template.namespace, owner), owner)
 
 
-def _owner(whole: Mapping[str, Any], namespace: str) -> Mapping[str, Any]:
+def _owner(whole: Document, namespace: str) -> Document:
     """The document with its namespace if it is an object that makes pods, else an empty one."""
     metadata = whole.get("metadata")
     if not isinstance(metadata, dict) or jobsize.owner(whole).kind not in jobsize.KINDS:
@@ -99,65 +85,76 @@ def _owner(whole: Mapping[str, Any], namespace: str) -> Mapping[str, Any]:
     return {**whole, "metadata": {**metadata, "namespace": namespace}}
 
 
-def _owned(entry: Entry, owner: Mapping[str, Any]) -> Mapping[str, Any]:
+def owned(pod: Document, namespace: str, owner: Document) -> Document:
     """The pod with the namespace and the job's label that it will have once its owner makes it."""
-    metadata = {"namespace": entry.template.namespace, **(entry.pod.get("metadata") or {})}
+    metadata = {"namespace": namespace, **(pod.get("metadata") or {})}
     key = LABELS.get(jobsize.owner(owner).kind)
     if key is not None:
         name = str(owner["metadata"].get("name", ""))
         metadata["labels"] = {key: name, **(metadata.get("labels") or {})}
-    return {**entry.pod, "metadata": metadata}
+    return {**pod, "metadata": metadata}
 
 
-def _placing(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of both subcommands."""
-    for option in (CLUSTER, given.SHAPES, given.NAMESPACE, given.PROFILE, given.FILE):
-        command = option(command)
-    return command
+def dumped(path: Path, profile: str | None, shapes: Path | None) -> Scenery:
+    """The cluster in a file or folder, with the shipped profiles and one more."""
+    own = () if profile is None else (given.named(profile),)
+    profiles = {**library.shipped().profiles, **{one.name: one for one in own}}
+    with telling():
+        return Scenery([one.document for one in node.dump(path)], profiles, shapes, str(path))
 
 
-@click.command("rank")
-@_placing
+def answer(pod: Document, more: Iterable[Document], scenery: Scenery) -> Explanation | None:
+    """Every node for the pod; None if it has no rails. More is what tells of its job's size.
+
+    Raises:
+        InputError: the cluster cannot be read, or has no nodes.
+    """
+    counted = scenery.counted
+    wish = placement.wish(pod, tuple(counted.gpus))
+    if wish is None:
+        return None
+    with telling():
+        whole = dump.read([*scenery.documents, *more])
+        found = evidence.read(scenery.documents, Atlas(library.shapes(scenery.shapes)), counted)
+        if not whole.nodes:
+            raise InputError(
+                f"{scenery.where}: no nodes found; kubectl get nodes,pods -A -o json writes them"
+            )
+        for why in rank.broken(found):
+            click.echo(why, err=True)
+        metadata = pod["metadata"]
+        apart = (metadata["namespace"], str(metadata.get("name", "")))
+        world = snapshot.take(whole, found, counted.gpus, apart)
+        return explanation.explain(pod, wish, scenery.profiles.get(wish.marker.profile), world)
+
+
+def listed(ranked: Sequence[Ranked]) -> list[dict[str, Any]]:
+    """The nodes as `-o json` prints them."""
+    return [one.document() for one in ranked]
+
+
+_EXAMPLES: Final = """\b
+Examples:
+  kubectl get nodes,pods,noderails,jobs -A -o json > cluster.json
+  podrail rank -f job.yaml --cluster cluster.json"""
+
+
+@click.command("rank", epilog=_EXAMPLES)
+@given.FILE
+@given.PROFILE
+@given.NAMESPACE
+@given.SHAPES
+@CLUSTER
 @click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table")
-def rank_command(form: str, **asked: Any) -> None:
+def rank_command(path: str, cluster: Path, shapes: Path | None, form: str, **said: Any) -> None:
     """Rank the nodes of a cluster for the first pod in a file, best first."""
-    question = _asked(**asked)
+    question = asked(path, **said)
     for warning in question.entry.warnings:
         click.echo(warning, err=True)
-    explained = question.answer()
+    scenery = dumped(cluster, said["profile"], shapes)
+    explained = answer(question.pod, [question.owner], scenery)
     if explained is None:
         sys.exit(1)
     ranked = rank.rank(explained)
-    listed = {"nodes": [one.document() for one in ranked]}
-    click.echo(rank.table(ranked) if form == "table" else output.as_json(listed))
+    click.echo(rank.table(ranked) if form == "table" else output.as_json({"nodes": listed(ranked)}))
     sys.exit(int(not explained.best))
-
-
-@click.command("explain")
-@_placing
-@click.option("-o", "--output", "form", type=click.Choice(["text", "json"]), default="text")
-def explain_command(form: str, **asked: Any) -> None:
-    """Say what the first pod in a file gets and why, and where it fits best and why."""
-    question = _asked(**asked)
-    explained = question.answer()
-    found = {
-        **_account(question),
-        **({} if explained is None else account.placed(explained)),
-    }
-    click.echo(output.as_json(found) if form == "json" else explain.text(found))
-    sys.exit(int(explained is None or not explained.best))
-
-
-def _account(question: Question) -> dict[str, Any]:
-    metadata = question.pod["metadata"]
-    admitted = marker.injected((metadata.get("annotations") or {}).get(names.INJECTED))
-    return {
-        "pod": _name(metadata) or _name(question.owner.get("metadata") or {}),
-        "namespace": metadata["namespace"],
-        "warnings": list(question.entry.warnings),
-        "injected": None if admitted is None else account.injected(admitted),
-    }
-
-
-def _name(metadata: Mapping[str, Any]) -> str:
-    return str(metadata.get("name") or metadata.get("generateName") or "")

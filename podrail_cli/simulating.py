@@ -39,7 +39,9 @@ class Progress:
             click.echo(f"{rules}: {bound} binds for {pods} pods", err=True)
 
 
-@click.command("simulate")
+@click.command(
+    "simulate", epilog="Example: podrail simulate --nodes dgx-h100:64:16 --jobs trace.yaml"
+)
 @click.option(
     "--cluster",
     type=click.Path(exists=True, path_type=Path),

@@ -29,7 +29,7 @@ JOB = {
 TEXT = """\
 pod default/llm: injected by profile macvlan-rails into container train
   rails: 0, 1, 2, 3, 4, 5, 6, 7
-  networks: default/rail0 as rail0, default/rail1 as rail1, default/rail2 as rail2, default/rail3 as rail3, default/rail4 as rail4, default/rail5 as rail5, default/rail6 as rail6, default/rail7 as rail7
+  networks: default/rail0 as rail0; default/rail1 as rail1; default/rail2 as rail2; default/rail3 as rail3; default/rail4 as rail4; default/rail5 as rail5; default/rail6 as rail6; default/rail7 as rail7
   resources: rdma/hca_shared_devices_a: 1
   settings: GLOO_SOCKET_IFNAME
   chosen late, when it is bound: networks, nccl.conf
@@ -85,7 +85,7 @@ def test_each_part_of_the_best_nodes_score_is_a_line(tmp_path: Path) -> None:
     assert all(str(WEIGHTS[Part(name)]) == weight for name, _, weight, *_ in lines)
 
 
-def test_the_nearest_misses_and_all_refusals_come_last(tmp_path: Path) -> None:
+def test_the_nearest_misses_all_refusals_and_every_node_come_last(tmp_path: Path) -> None:
     """Each with what would help."""
     told = explain(tmp_path).partition("nearest misses:\n")[2]
     expected = """\
@@ -97,6 +97,12 @@ def test_the_nearest_misses_and_all_refusals_come_last(tmp_path: Path) -> None:
   REFUSED          NODES  WHY
   devices taken    1      too few nvidia.com/gpu
   too few devices  1      too few nvidia.com/gpu
+
+  EVERY NODE  SCORE  WHY NOT
+  a           10
+  u           5
+  busy        -      nvidia.com/gpu: 8 asked, 6 free
+  small       -      nvidia.com/gpu: 8 asked, 4 free
 """
     assert expected == told
 
@@ -104,7 +110,11 @@ def test_the_nearest_misses_and_all_refusals_come_last(tmp_path: Path) -> None:
 def test_json_has_the_same_in_fields(tmp_path: Path) -> None:
     """For programs, and for the page."""
     found = json.loads(explain(tmp_path, "-o", "json"))
-    assert ["pod", "namespace", "warnings", "injected", "job", "nodes", "best", "misses", "refusals"] == list(found)  # fmt: skip
+    assert [
+        "pod", "namespace", "source", "refused", "warnings", "injected", "fate", "nodesKnown",
+        "job", "nodes", "best", "misses", "refusals", "ranked",
+    ] == list(found)  # fmt: skip
+    assert ["a", "u", "busy", "small"] == [one["node"] for one in found["ranked"]]
     best: dict[str, Any] = found["best"][0]
     assert ("a", 10, 1.0, "PIX", {"total": 4, "fit": 2}) == (
         best["node"],
