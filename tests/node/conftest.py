@@ -15,9 +15,11 @@ import deviceplugins
 import machines
 import placing
 import pytest
+import reported
 from controlplane.binaries import NotRun
 from controlplane.installed import ROOT, Installed, documents, eventually
 from controlplane.plane import TOKEN, Cluster
+from controlplane.processes import Child
 from realnode import fabrics, needs
 from realnode import node as nodes
 from realnode.fabrics import FABRICS, Hardware
@@ -124,12 +126,24 @@ def installed(cluster: Cluster) -> Installed:
 
 
 @pytest.fixture(scope="session")
-def managed(node: RealNode, installed: Installed, agent: commands.Child) -> RealNode:
-    """The real node, with webhook and extender in front of it and a kube-scheduler that asks."""
+def controller(installed: Installed) -> Child:
+    """The controller, with the account that the policies of deploy/ name."""
+    account = reported.kubeconfig(installed.cluster)
+    return installed.controller(PODRAIL_KUBECONFIG=str(account))
+
+
+@pytest.fixture(scope="session")
+def extender(node: RealNode, installed: Installed, agent: commands.Child) -> Child:
+    """The extender, once the agent has told it of the node."""
     path = f"{NODERAILS}/{node.name}"
     agent.eventually(lambda: bool(installed.cluster.client.get(path).get("status")))
-    webhook, extender = installed.webhook(), installed.extender()
-    installed.register(webhook.address())
+    return installed.extender()
+
+
+@pytest.fixture(scope="session")
+def managed(node: RealNode, installed: Installed, extender: Child) -> RealNode:
+    """The real node, with webhook and extender in front of it and a kube-scheduler that asks."""
+    installed.register(installed.webhook().address())
     config = installed.scheduler_config(extender.address())
     installed.cluster.scheduler("podrail-scheduler", config)
     return node

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import builders
 import nads
 import pytest
 from controlplane.installed import eventually
@@ -20,6 +21,7 @@ from realnode.node import RealNode
 from realnode.seen import Seen
 
 from podrail import names
+from podrail.fabric import Verified
 
 pytestmark = pytest.mark.node
 STORAGE, SECOND = "default/storage", "kube-system/second"
@@ -175,3 +177,11 @@ def test_on_the_hosts_network_nothing_is_attached_and_the_machine_type_decides(
     assert names.NETWORKS not in placed.annotations
     assert "rail0" in placed.interfaces
     assert "NCCL_IB_HCA==mlx5_0,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_9,mlx5_10,mlx5_11\n" in placed.conf
+
+
+def test_what_a_profile_says_of_itself_was_done_here() -> None:
+    """Those verified on a node are those whose pods run in the tests above."""
+    # On a kernel without ipvlan a macvlan stands in for it.
+    ran = {case.fabric for case in CASES.values()} - {"ipvlan-rails"}
+    shipped = builders.shipped().values()
+    assert {one.name for one in shipped if one.verified is Verified.NODE} == ran
