@@ -9,20 +9,32 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import Final
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 SKEW: Final = timedelta(minutes=5)
 """Certificates are valid from a little earlier on: clocks of API servers differ."""
 CA_LEAVES: Final = 10
+RENEWAL: Final = 2 / 3
+"""The part of its life after which a certificate is replaced, as cert-manager has it."""
 _DNS_LABEL: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _DNS_NAME: Final = re.compile(rf"(\*\.)?({_DNS_LABEL}\.)*{_DNS_LABEL}")
 MOST_DNS_NAME: Final = 253
 """Characters, RFC 1035 section 2.3.4."""
+
+
+class Purpose(Enum):
+    """What a leaf is for: to serve, or to ask a server that knows its clients."""
+
+    SERVER = ExtendedKeyUsageOID.SERVER_AUTH
+    CLIENT = ExtendedKeyUsageOID.CLIENT_AUTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +43,19 @@ class Pair:
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
+
+    @classmethod
+    def read(cls, certificate: bytes, key: bytes) -> "Pair":
+        """The pair in two PEM texts.
+
+        Raises:
+            ValueError: not PEM, encrypted, of another kind than ours, or not of each other.
+        """
+        found = x509.load_pem_x509_certificate(certificate)
+        private = key_of(found, key)
+        if not isinstance(private, ec.EllipticCurvePrivateKey):
+            raise ValueError("expected an elliptic curve key")  # noqa: TRY004 - it was read, not passed
+        return cls(found, private)
 
     @property
     def certificate_pem(self) -> bytes:
@@ -59,8 +84,14 @@ def authority(now: datetime, leaf_life: timedelta) -> Pair:
     return Pair(builder.sign(key, hashes.SHA256()), key)
 
 
-def leaf(ca: Pair, hosts: Sequence[str], now: datetime, life: timedelta) -> Pair:
-    """A serving certificate for DNS names and IP addresses.
+def leaf(
+    ca: Pair,
+    hosts: Sequence[str],
+    now: datetime,
+    life: timedelta,
+    purpose: Purpose = Purpose.SERVER,
+) -> Pair:
+    """A certificate for DNS names and IP addresses; it ends with its CA at the latest.
 
     Raises:
         ValueError: no host, or one that is neither.
@@ -70,21 +101,66 @@ def leaf(ca: Pair, hosts: Sequence[str], now: datetime, life: timedelta) -> Pair
     key = ec.generate_private_key(ec.SECP256R1())
     alternative = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
     issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(ca.key.public_key())
+    life = min(life, ca.certificate.not_valid_after_utc - now)
     builder = (
         _builder(_name("podrail"), ca.certificate.subject, key, now, life)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs=False), critical=True)
         .add_extension(alternative, critical=False)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([purpose.value]), critical=False)
         .add_extension(issuer_key, critical=False)
     )
     return Pair(builder.sign(ca.key, hashes.SHA256()), key)
+
+
+def key_of(certificate: x509.Certificate, key: bytes) -> PrivateKeyTypes:
+    """The private key of a certificate, out of a PEM text.
+
+    Raises:
+        ValueError: not PEM, encrypted, or another certificate's.
+    """
+    try:
+        found = serialization.load_pem_private_key(key, password=None)
+    except (TypeError, UnsupportedAlgorithm) as error:
+        raise ValueError(f"the key cannot be read: {error}") from error
+    if found.public_key() != certificate.public_key():
+        raise ValueError("the key is not the certificate's")
+    return found
 
 
 def hosts(certificate: x509.Certificate) -> tuple[str, ...]:
     """The DNS names and IP addresses of a certificate."""
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     return tuple(str(name.value) for name in names)
+
+
+def host(text: str) -> str:
+    """A DNS name or an IP address as a certificate tells it.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    return str(_general_name(text).value)
+
+
+def serves(certificate: x509.Certificate, purpose: Purpose) -> bool:
+    """Whether a certificate is for a purpose."""
+    usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    return purpose.value in usage
+
+
+def signs(certificate: x509.Certificate) -> bool:
+    """Whether it is a CA's."""
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        return False
+
+
+def due(certificate: x509.Certificate, now: datetime) -> bool:
+    """Whether one that was made here is to be replaced."""
+    made = certificate.not_valid_before_utc + SKEW
+    return now >= made + RENEWAL * (certificate.not_valid_after_utc - made)
 
 
 def _usage(*, signs: bool) -> x509.KeyUsage:

@@ -14,6 +14,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 
 from certs import authority
+from certs.authority import Pair, Purpose
 
 CA_CERTIFICATE: Final = "ca.crt"
 CA_KEY: Final = "ca.key"
@@ -25,7 +26,13 @@ _SECRET: Final = 0o600
 _PUBLIC: Final = 0o644
 
 
-def create(folder: Path, hosts: tuple[str, ...], now: datetime, life: timedelta) -> authority.Pair:
+def create(
+    folder: Path,
+    hosts: tuple[str, ...],
+    now: datetime,
+    life: timedelta,
+    purpose: Purpose = Purpose.SERVER,
+) -> Pair:
     """A new CA and a leaf for the hosts, written to the folder; the leaf comes back.
 
     Raises:
@@ -33,7 +40,7 @@ def create(folder: Path, hosts: tuple[str, ...], now: datetime, life: timedelta)
         OSError: the folder cannot be written.
     """
     ca = authority.authority(now, life)
-    leaf = authority.leaf(ca, hosts, now, life)
+    leaf = authority.leaf(ca, hosts, now, life, purpose)
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / CA_CERTIFICATE, ca.certificate_pem, _PUBLIC)
     _write(folder / CA_KEY, ca.key_pem, _SECRET)
@@ -51,13 +58,16 @@ def certificate(folder: Path) -> x509.Certificate:
     return x509.load_pem_x509_certificate((folder / CERTIFICATE).read_bytes())
 
 
-def problems(folder: Path, hosts: Sequence[str], now: datetime) -> tuple[str, ...]:
-    """Why the pair in the folder cannot serve these hosts now; none if it can."""
+def problems(
+    folder: Path, hosts: Sequence[str], now: datetime, purpose: Purpose | None = None
+) -> tuple[str, ...]:
+    """Why the pair in the folder is not good for these hosts and this purpose now."""
     try:
         ca = x509.load_pem_x509_certificate((folder / CA_CERTIFICATE).read_bytes())
         leaf = certificate(folder)
         key = serialization.load_pem_private_key((folder / KEY).read_bytes(), password=None)
         covered = authority.hosts(leaf)
+        fits = purpose is None or authority.serves(leaf, purpose)
         leaf.verify_directly_issued_by(ca)
     except InvalidSignature:
         return (f"{CERTIFICATE} is not signed by {CA_CERTIFICATE}",)
@@ -72,6 +82,8 @@ def problems(folder: Path, hosts: Sequence[str], now: datetime) -> tuple[str, ..
     ]
     if key.public_key() != leaf.public_key():
         found.append(f"{KEY} is not the key of {CERTIFICATE}")
+    if not fits:
+        found.append(f"{CERTIFICATE} is for another purpose")
     return (*found, *(f"{CERTIFICATE} is not for {host}" for host in hosts if host not in covered))
 
 

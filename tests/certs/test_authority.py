@@ -107,3 +107,25 @@ def test_hosts_that_are_none(hosts: list[str]) -> None:
     """Without a host, or with one that is neither name nor address, there is no leaf."""
     with pytest.raises(ValueError, match="DNS name or"):
         authority.leaf(authority.authority(NOW, DAY), hosts, NOW, DAY)
+
+
+@pytest.mark.parametrize("purpose", list(authority.Purpose))
+def test_a_leaf_is_for_its_purpose(purpose: authority.Purpose) -> None:
+    """And for no other."""
+    leaf = authority.leaf(authority.authority(NOW, DAY), ["a"], NOW, DAY, purpose).certificate
+    assert [purpose] == [one for one in authority.Purpose if authority.serves(leaf, one)]
+
+
+def test_an_address_is_told_as_certificates_tell_it() -> None:
+    """Whatever way it was written."""
+    leaf = authority.leaf(authority.authority(NOW, DAY), ["a.b", "0::0:1"], NOW, DAY)
+    assert ("a.b", "::1") == authority.hosts(leaf.certificate)
+    assert ("a.b", "::1") == tuple(map(authority.host, ("a.b", "0::0:1")))
+
+
+def test_a_certificate_is_due_after_two_thirds_of_its_life() -> None:
+    """Counted from when it was made, not from when it is valid."""
+    leaf = authority.leaf(authority.authority(NOW, DAY), ["a"], NOW, DAY).certificate
+    second = timedelta(seconds=1)
+    assert not authority.due(leaf, NOW + DAY * 2 / 3 - second)
+    assert authority.due(leaf, NOW + DAY * 2 / 3)

@@ -1,13 +1,22 @@
 """The command podrail-certs."""
 
+import json
 import time
+import urllib.error
+import urllib.request
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import certificates_api
+import commands
 import pytest
+from certificates_api import LEASE, OURS
 from click.testing import CliRunner, Result
+from commands import Child
 
 from certs import program, store
+from certs.authority import Purpose
 
 DAY = timedelta(days=1)
 
@@ -84,3 +93,72 @@ def test_wrong_arguments(arguments: list[str], expected: str, tmp_path: Path) ->
     assert result.exit_code != 0
     assert expected in result.output
     assert not (tmp_path / "tls").exists()
+
+
+def test_a_clients_certificate_is_for_asking(tmp_path: Path) -> None:
+    """It is kept when asked for again, and a server's in the same folder is no substitute."""
+    arguments: list[str | Path] = ["--out", tmp_path, "--host", "kube-scheduler"]
+    run("create", *arguments)
+    assert "wrote" in run("create", *arguments, "--client").output
+    assert "kept" in run("create", *arguments, "--client").output
+    assert store.problems(tmp_path, ("kube-scheduler",), ago(0), Purpose.CLIENT) == ()
+    expected = ("tls.crt is for another purpose",)
+    assert expected == store.problems(tmp_path, (), ago(0), Purpose.SERVER)
+
+
+def get(child: Child, path: str) -> tuple[int, str]:
+    """Status and body of one call to a running keeper."""
+    lines = [json.loads(line) for line in child.errors.splitlines() if '"listening"' in line]
+    try:
+        with urllib.request.urlopen(f"http://{lines[0]['address']}{path}", timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def listening(child: Child) -> None:
+    child.eventually(lambda: '"listening"' in child.errors, 40)
+
+
+def test_run_keeps_certificates_and_gives_its_lease_back(tmp_path: Path) -> None:
+    """Ready, with metrics; SIGTERM ends it with status 0, and no key is in its log."""
+    with certificates_api.serving() as server:
+        server.register(*OURS)
+        variables = {"PODRAIL_LISTEN": "127.0.0.1:0", "PODRAIL_SERVER": server.url}
+        with commands.running(tmp_path / "run", "podrail-certs", "run", **variables) as child:
+            listening(child)
+            child.eventually(lambda: bool(server.secret("podrail-tls")), 40)
+            child.eventually(lambda: get(child, "/readyz")[0] == 200)
+            assert '"ok"' in get(child, "/healthz")[1]
+            assert "podrail_certs_active 1.0" in get(child, "/metrics")[1]
+            assert 0 == child.stop()
+            assert "" == server.objects[LEASE]["spec"]["holderIdentity"]
+            assert [] == child.left()
+            assert not any(word in child.errors for word in ("Traceback", "PRIVATE", "BEGIN"))
+
+
+def test_a_standby_is_ready_though_nothing_answers(tmp_path: Path) -> None:
+    """It is no crash and no alarm: whoever holds the Lease would tell."""
+    with certificates_api.serving() as server:
+        server.refusing = 503
+        variables = {"PODRAIL_LISTEN": "127.0.0.1:0", "PODRAIL_SERVER": server.url}
+        with commands.running(tmp_path / "run", "podrail-certs", "run", **variables) as child:
+            listening(child)
+            assert 200 == get(child, "/readyz")[0]
+            assert 0 == child.stop()
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, "podrail-certs: no cluster around"),
+        ({"PODRAIL_METHOD": "magic"}, "podrail-certs: PODRAIL_METHOD: expected one of"),
+    ],
+)
+def test_run_says_what_it_lacks(variables: dict[str, Any], expected: str, tmp_path: Path) -> None:
+    """Exit status 1, no traceback."""
+    with commands.running(tmp_path / "run", "podrail-certs", "run", **variables) as child:
+        assert 1 == child.wait(40)
+        assert expected in child.errors
+        assert "Traceback" not in child.errors

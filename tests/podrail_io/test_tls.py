@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import contextlib
+import socket
 import ssl
+import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from podrail_io import tls
-from podrail_io.tls import Certificates
+from podrail_io.tls import Certificates, Clients
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,10 +188,141 @@ def test_http_1_and_tls_1_2_are_the_least_and_the_most(
 
 
 @pytest.mark.parametrize("spoil", [_mismatch, _remove, _encrypt])
-def test_a_start_needs_a_good_pair(
+def test_a_start_without_a_good_pair_waits_for_one(
     authority: Authority, pair: Pair, clock: Clock, spoil: Callable[[Pair, Authority], None]
 ) -> None:
-    """Without a pair to serve from the beginning the error is raised, and nobody is asked."""
+    """Nobody is served, it is counted, the certificate has ended for whoever asks; then it serves."""
     spoil(pair, authority)
-    with pytest.raises(OSError):  # noqa: PT011 - ssl.SSLError and FileNotFoundError alike
-        Certificates(pair.certfile, pair.keyfile, clock)
+    certificates = Certificates(pair.certfile, pair.keyfile, clock)
+    with pytest.raises(ssl.SSLError):
+        _shake(certificates.context(), authority)
+    assert (1, 0.0) == (certificates.reload_errors, certificates.not_after)
+    new = authority.leaf("new")
+    pair.take(new)
+    clock.look()
+    assert _leaf(new).serial_number == _serial(certificates.context(), authority)
+
+
+@dataclass(slots=True)
+class Wall:
+    """The time by which certificates are judged."""
+
+    now: float
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_pair_out_of_its_time_never_replaces_a_good_one(
+    authority: Authority, pair: Pair, clock: Clock
+) -> None:
+    """It is counted, and served as soon as it is no worse than the one at hand."""
+    wall = Wall(time.time())
+    pair.take(authority.leaf("good", days=2))
+    certificates = Certificates(pair.certfile, pair.keyfile, clock, now=wall)
+    good = _leaf(pair).serial_number
+    wall.now += 86_400
+    pair.take(authority.leaf("short", days=0.5))
+    clock.look()
+    assert good == _serial(certificates.context(), authority)
+    assert 1 == certificates.reload_errors
+    wall.now += 2 * 86_400
+    clock.look()
+    assert _leaf(pair).serial_number == _serial(certificates.context(), authority)
+
+
+def _client(of: Authority, name: str, days: float = 1) -> tuple[Path, Path]:
+    """A client's certificate; the throw-away ones are for localhost, under any file name."""
+    pair = of.leaf(name, days)
+    return pair.certfile, pair.keyfile
+
+
+def _ask(
+    certificates: Certificates, authority: Authority, client: tuple[Path, Path] | None
+) -> bytes:
+    """What a client reads that says nothing; the server greets whom it knows."""
+    ours, theirs = socket.socketpair()
+    trust = ssl.create_default_context(cafile=authority.file)
+    if client:
+        trust.load_cert_chain(*client)
+
+    def serve() -> None:
+        with contextlib.suppress(OSError), theirs:
+            connection = certificates.context().wrap_socket(theirs, server_side=True)
+            with connection:
+                connection.sendall(b"hello")
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        with ours, trust.wrap_socket(ours, server_hostname="localhost") as connection:
+            return connection.recv(5)
+    except OSError:
+        return b""
+    finally:
+        thread.join(10)
+
+
+@pytest.fixture
+def others(tmp_path: Path) -> Authority:
+    """A CA of clients."""
+    return served.authority(tmp_path / "clients")
+
+
+def test_a_known_client_is_answered(
+    authority: Authority, pair: Pair, clock: Clock, others: Authority
+) -> None:
+    """By a CA of its own and by name."""
+    clients = Clients(others.file, frozenset({"localhost", "a"}))
+    certificates = Certificates(pair.certfile, pair.keyfile, clock, clients)
+    assert b"hello" == _ask(certificates, authority, _client(others, "client"))
+
+
+@pytest.mark.parametrize(
+    ("name", "whose"),
+    [
+        pytest.param("kube-scheduler", "others", id="another name"),
+        pytest.param("localhost", "authority", id="the server's own CA"),
+        pytest.param("localhost", None, id="no certificate"),
+    ],
+)
+def test_another_client_reads_nothing(
+    request: pytest.FixtureRequest, authority: Authority, pair: Pair, name: str, whose: str | None
+) -> None:
+    """Not even that it was refused by the application."""
+    clients = Clients(request.getfixturevalue("others").file, frozenset({name}))
+    certificates = Certificates(pair.certfile, pair.keyfile, time.monotonic, clients)
+    client = _client(request.getfixturevalue(whose), "client") if whose else None
+    assert b"" == _ask(certificates, authority, client)
+
+
+def test_another_ca_of_the_clients_is_taken_over(
+    authority: Authority, pair: Pair, clock: Clock, tmp_path: Path
+) -> None:
+    """At the next look; garbage in its place leaves the one before."""
+    first, second = served.authority(tmp_path / "a"), served.authority(tmp_path / "b")
+    client = _client(second, "client")
+    clients = Clients(first.file, frozenset({"localhost"}))
+    certificates = Certificates(pair.certfile, pair.keyfile, clock, clients)
+    assert b"" == _ask(certificates, authority, client)
+    first.file.write_bytes(second.file.read_bytes())
+    clock.look()
+    assert b"hello" == _ask(certificates, authority, client)
+    first.file.write_bytes(b"garbage")
+    clock.look()
+    assert b"hello" == _ask(certificates, authority, client)
+    assert 1 == certificates.reload_errors
+
+
+def test_the_leaf_of_a_server_is_told(authority: Authority, tmp_path: Path) -> None:
+    """Whoever signed it."""
+    with served.served(tmp_path / "server", trust=authority) as server:
+        found = tls.leaf_of(("127.0.0.1", server.port), "any.svc", 5)
+        assert server.pair
+        assert found == _leaf(server.pair)
+
+
+def test_a_server_that_is_silent_has_no_leaf() -> None:
+    """Within the time it is given."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(TimeoutError):
+        tls.leaf_of(silent.getsockname(), "any.svc", 0.2)

@@ -24,6 +24,7 @@ type client struct {
 	trust *tls.Config
 	url   string
 	body  []byte
+	good  int
 
 	mu        sync.Mutex
 	dialled   int
@@ -39,7 +40,7 @@ func newClient(o options) (*client, error) {
 		return nil, err
 	}
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	c := &client{trust: trust, url: o.url, body: review(6000)}
+	c := &client{trust: trust, url: o.url, body: review(6000), good: o.accept}
 	c.http = &http.Client{Timeout: o.deadline, Transport: &http.Transport{
 		TLSHandshakeTimeout: 10 * time.Second,
 		TLSClientConfig:     trust,
@@ -104,7 +105,7 @@ func (c *client) post(ctx context.Context) error {
 	if _, err = io.Copy(io.Discard, answer.Body); err != nil {
 		return err
 	}
-	if answer.StatusCode != http.StatusOK {
+	if answer.StatusCode != c.good {
 		return errors.New(answer.Status)
 	}
 	return nil

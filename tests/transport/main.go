@@ -17,7 +17,9 @@ type options struct {
 	url, ca, name      string
 	bursts, calls      int
 	each, silent, kept int
+	accept             int
 	gap, deadline      time.Duration
+	lasts              time.Duration
 	newCert, newKey    string
 	certfile, keyfile  string
 }
@@ -28,11 +30,12 @@ var commands = map[string]func(options) (any, error){
 	"spaced": spaced,
 	"swap":   swap,
 	"hold":   hold,
+	"rotate": rotate,
 }
 
 func main() {
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: transport burst|silent|spaced|swap|hold [flags]")
+		fmt.Fprintln(os.Stderr, "usage: transport burst|silent|spaced|swap|hold|rotate [flags]")
 		os.Exit(2)
 	}
 	var o options
@@ -45,8 +48,10 @@ func main() {
 	f.IntVar(&o.each, "each", 3, "calls of each caller")
 	f.IntVar(&o.silent, "silent", 0, "connections that finish the handshake and say nothing")
 	f.IntVar(&o.kept, "kept", 0, "connections kept idle after a call")
+	f.IntVar(&o.accept, "accept", 200, "the status of a good answer")
 	f.DurationVar(&o.gap, "gap", time.Second, "time between bursts or calls")
 	f.DurationVar(&o.deadline, "deadline", 5*time.Second, "deadline of a call")
+	f.DurationVar(&o.lasts, "lasts", time.Minute, "how long to call under rotations")
 	f.StringVar(&o.newCert, "new-cert", "", "certificate to put in place")
 	f.StringVar(&o.newKey, "new-key", "", "key to put in place")
 	f.StringVar(&o.certfile, "certfile", "", "the certificate that the server watches")
