@@ -15,7 +15,12 @@ class Settings:
 
     serving: Serving
     """PODRAIL_LISTEN (127.0.0.1:8888: it runs beside kube-scheduler, in the same pod),
+    PODRAIL_CERT and PODRAIL_KEY (without them plain HTTP), PODRAIL_CLIENT_CA and
+    PODRAIL_CLIENT_NAMES (kube-scheduler; joined by commas: without the CA everybody may bind),
     PODRAIL_WORKER_CLASS (hardened), PODRAIL_THREADS (16). One process: two ledgers double-book."""
+    bulletin: tuple[str, int] | None
+    """PODRAIL_BULLETIN (none): where health and metrics are also served, and nothing else: for
+    probes and scrapers, which do not reach the loopback address."""
     profiles: Path | None
     """PODRAIL_PROFILES: a folder of FabricProfiles beside the shipped ones; custom resources take
     the place of those of the same name."""
@@ -51,7 +56,16 @@ class Settings:
         worker = read.choice("WORKER_CLASS", serving.HARDENED, serving.WORKER_CLASSES)
         threads = read.integer("THREADS", 16, 1, 256)
         settings = cls(
-            serving=Serving(host, port, worker_class=worker, threads=threads),
+            serving=Serving(
+                host,
+                port,
+                certfile=read.file("CERT"),
+                keyfile=read.file("KEY"),
+                clients=serving.clients_of(read, "kube-scheduler"),
+                worker_class=worker,
+                threads=threads,
+            ),
+            bulletin=read.optional_address("BULLETIN"),
             profiles=read.folder("PROFILES"),
             shapes=read.folder("SHAPES"),
             kubeconfig=read.file("KUBECONFIG"),

@@ -68,6 +68,10 @@ class Environ:
             return self._wrong(name, text, "host:port or [IPv6]:port", ("127.0.0.1", 0))
         return bare, port
 
+    def optional_address(self, name: str) -> tuple[str, int] | None:
+        """A host and a port; None if the variable is absent."""
+        return self.address(name, "") if self.text(name) else None
+
     def file(self, name: str) -> Path | None:
         """An existing file; None if the variable is absent."""
         return self._path(name, "an existing file", folder=False)

@@ -12,7 +12,8 @@ from typing import Any, Final
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from podrail_io.tls import Certificates
+from podrail_io.environ import Environ
+from podrail_io.tls import Certificates, Clients
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -51,6 +52,8 @@ class Serving:
     and never we: kube-apiserver does not retry a POST that meets our close."""
     graceful_timeout: int = 5
     """Seconds that requests in flight are given after SIGTERM."""
+    clients: Clients | None = None
+    """Who may speak to it; None is everybody."""
 
 
 def serve(
@@ -136,4 +139,11 @@ def certificates_of(serving: Serving) -> Certificates | None:
     """The certificates that are served, or None for plain HTTP."""
     if serving.certfile is None or serving.keyfile is None:
         return None
-    return Certificates(serving.certfile, serving.keyfile, time.monotonic)
+    return Certificates(serving.certfile, serving.keyfile, time.monotonic, serving.clients)
+
+
+def clients_of(read: Environ, usual: str) -> Clients | None:
+    """Who may speak to a program: CLIENT_CA, a file, and CLIENT_NAMES, joined by commas."""
+    ca = read.file("CLIENT_CA")
+    names = (name.strip() for name in read.text("CLIENT_NAMES", usual).split(","))
+    return None if ca is None else Clients(ca, frozenset(names))

@@ -16,8 +16,9 @@ class Settings:
 
     serving: Serving
     """PODRAIL_LISTEN (0.0.0.0:8443), PODRAIL_CERT and PODRAIL_KEY (without them plain HTTP, for
-    tests), PODRAIL_WORKER_CLASS (hardened, or threads), PODRAIL_WORKERS (1), PODRAIL_THREADS
-    (64)."""
+    tests), PODRAIL_CLIENT_CA and PODRAIL_CLIENT_NAMES (kube-apiserver; joined by commas: without
+    the CA everybody may speak to it), PODRAIL_WORKER_CLASS (hardened, or threads),
+    PODRAIL_WORKERS (1), PODRAIL_THREADS (64)."""
     profiles: Path | None
     """PODRAIL_PROFILES: a folder of FabricProfiles beside the shipped ones; a profile of the same
     name takes a shipped one's place, and gives way to a custom resource's. Looked at every two
@@ -48,6 +49,7 @@ class Settings:
                 port=port,
                 certfile=read.file("CERT"),
                 keyfile=read.file("KEY"),
+                clients=serving.clients_of(read, "kube-apiserver"),
                 worker_class=read.choice("WORKER_CLASS", serving.HARDENED, serving.WORKER_CLASSES),
                 workers=read.integer("WORKERS", 1, 1, 16),
                 threads=read.integer("THREADS", 64, 1, 256),
