@@ -12,8 +12,9 @@ from typing import Final
 from extender import known
 from extender import node as nodes
 from extender.books import Books, with_rails
+from extender.candidates import Candidates
 from extender.known import Held, Known
-from extender.node import Standing
+from extender.node import Spot, Standing
 from extender.sizes import Sizes
 from extender.survey import Survey
 from extender.tally import Tenant
@@ -24,15 +25,14 @@ from podrail.evidence.cluster import Resources
 from podrail.job import Job
 from podrail.locality import Place
 from podrail.score import state, value
-from podrail.score.kin import Kin, Near
 from podrail.score.state import State
-from podrail.score.value import Seat
 from podrail.topology import Topology
 from podrail_io.kube import Api
 from podrail_io.reflector import Change, Reflector, World
 
 PODS: Final = "/api/v1/pods"
-MOST_VIEWS: Final = 4096
+MOST_VIEWS: Final = 128
+"""Of jobs whose pods are being bound: each knows some hundred places."""
 SIZES_SECONDS: Final = 5.0
 """How long the pods wait for the sizes of jobs; a kind that may not be read never comes."""
 EXPIRY_SECONDS: Final = 1.0
@@ -56,17 +56,6 @@ class Around:
     resources: Callable[[], Resources]
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A node as the pod finds it that is to be bound there, without the pod itself."""
-
-    standing: Standing
-    state: State | None
-    used: Mapping[int, int]
-    kin: Kin
-    near: Near
-
-
 class Cluster:
     """The watches and the books that they feed, behind one lock."""
 
@@ -84,7 +73,10 @@ class Cluster:
         self._standings: dict[str, Standing] = {}
         self._views: dict[str, View] = {}
         self._looked = 0.0
-        self._seats: dict[str, Seat] = {}
+        self._seats: dict[str, value.Seat] = {}
+        self._moment = 0
+        self._asked = Candidates.of((), 0, {})
+        self._named = around.resources()
         self.sizes = Sizes(api, around.world, lambda: around.resources().gpus)
         self.survey = Survey(api, shapes, around.world, around.resources, self._surveyed)
         keep = known.keeper(self.sizes.of)
@@ -115,12 +107,26 @@ class Cluster:
         """Seconds since the older of the views of nodes and pods was confirmed."""
         return max(self.survey.nodes.age(), self.pods.age())
 
-    def seats(self, names: Sequence[str]) -> list[Seat | None]:
-        """The state and place of each node; None for one that no watch has shown."""
-        if self._around.world.clock() - self._looked >= EXPIRY_SECONDS:
-            with self._lock:
-                self._expire()
-        return list(map(self._seats.get, names))
+    def candidates(self, names: Sequence[str]) -> Candidates:
+        """The nodes of these names as they are now: often the last ones, asked about once more."""
+        self._keep_up()
+        # Read before the seats: a seat that is written meanwhile makes these out of date.
+        moment, found = self._moment, self._asked
+        if found.names is not names or found.moment != moment:
+            found = self._asked = Candidates.of(names, moment, self._seats)
+        return found
+
+    def _keep_up(self) -> None:
+        """End what is overdue, and look at all nodes anew once GPUs are called by other names."""
+        named = self._around.resources()
+        late = self._around.world.clock() - self._looked >= EXPIRY_SECONDS
+        if not late and named == self._named:
+            return
+        with self._lock:
+            self._expire()
+            for name in () if named == self._named else tuple(self._standings):
+                self._seat(name)
+            self._named = named
 
     def standing(self, name: str) -> Standing:
         """What a node is apart from its pods."""
@@ -138,7 +144,7 @@ class Cluster:
                     seeker = replace(seeker, proposed=about)
                 found = View.of(asked, seeker, there, now)
                 if len(self._views) >= MOST_VIEWS:
-                    self._views.clear()
+                    del self._views[next(iter(self._views))]
                 self._views[job.key] = found
             return found
 
@@ -173,12 +179,6 @@ class Cluster:
         """Give back what is held for a pod that was not bound."""
         with self._lock:
             self._seat(self._books.abandon(uid))
-
-    def renamed(self) -> None:
-        """Look at all nodes anew: GPUs and NICs are called by other names now."""
-        with self._lock:
-            for name in list(self._standings):
-                self._seat(name)
 
     def _spot(self, uid: str, tenant: Tenant) -> Spot:
         standing, now = self.standing(tenant.node), self._around.world.clock()
@@ -242,12 +242,15 @@ class Cluster:
 
     def _seat(self, name: str) -> None:
         """Write anew what is known of a node; an empty name is no node."""
+        before, after = self._seats.get(name), None
         standing = self._standings.get(name)
         if standing is None:
             self._seats.pop(name, None)
-            return
-        found = self._state(name, standing, self._around.world.clock())
-        self._seats[name] = value.seat(found, standing.place)
+        else:
+            found = self._state(name, standing, self._around.world.clock())
+            after = self._seats[name] = value.seat(found, standing.place)
+        # After the seat: who reads the new moment reads the new seat.
+        self._moment += after is not before
 
     def _state(self, name: str, standing: Standing, now: float) -> State | None:
         if standing.plain is None:

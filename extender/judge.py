@@ -1,7 +1,6 @@
 """Filter and prioritize over names: pure reads of the cluster's view, one verdict a state."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -9,14 +8,14 @@ from functools import partial
 from typing import Final
 
 from extender.asking import Asked, Desk
+from extender.candidates import Candidates
 from extender.cluster import Cluster
 from extender.view import View
 from podrail import placement
 from podrail.dra import worth
 from podrail.dra.worth import Asked as Claims
-from podrail.extension import Arguments
+from podrail.extension import Arguments, Ranking
 from podrail.job import Job
-from podrail.locality import NOWHERE, Place
 from podrail.placement import Misfit
 from podrail.score import value
 from podrail.score.kin import ANYWHERE
@@ -25,8 +24,8 @@ from podrail.score.state import State
 from podrail.score.value import Seat
 from podrail.score.weights import WEIGHTS, Part
 
-MOST_KEPT: Final = 1024
-_UNKNOWN: Final = value.seat(None, NOWHERE)
+MOST_KEPT: Final = 16
+"""Answers that are kept: a bind makes all of them out of date, and each names all the nodes."""
 
 
 class Unscored(StrEnum):
@@ -40,12 +39,11 @@ class Unscored(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The points of each seat, and what they follow from."""
+    """A ranking, and all that it follows from."""
 
-    of: tuple[Job, Claims | None, int]
+    of: tuple[Job, Claims | None, int, Candidates]
     need: Need | None
-    seats: Mapping[Seat | None, int]
-    points: Mapping[Seat | None, int]
+    ranking: Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,90 +70,60 @@ class Judge:
         # What a claim needs is for DRA to say.
         if found is None or found.claims is not None or found.wish is None:
             return {}
-        seats = self.cluster.seats(asked.nodes)
+        there = self.cluster.candidates(asked.nodes)
         waiting = placement.waited(asked.pod, self.now())
-        misfits = _misfits(
-            set(seats),
+        return _misfits(
+            there,
             partial(placement.judge, pod=found.wish, fabric=found.fabric, waiting=waiting),
         )
-        if not misfits:
-            return {}
-        return {
-            node: misfits[seat]
-            for node, seat in zip(asked.nodes, seats, strict=True)
-            if seat in misfits
-        }
 
-    def prioritize(self, asked: Arguments) -> list[int]:
-        """A score for each node, in the order of the names."""
+    def prioritize(self, asked: Arguments) -> Ranking:
+        """A score for each node; the same object as long as nothing changes."""
         found = None if self.stale else self.desk.asked(asked.pod)
         if found is None:
             self.unscored(Unscored.STALE if self.stale else Unscored.NOT_INJECTED)
-            return [0] * len(asked.nodes)
-        seats = self.cluster.seats(asked.nodes)
-        points = self._points(found, Counter(seats))
-        return list(map(points.__getitem__, seats))
+            return Ranking([None] * len(asked.nodes), {None: 0})
+        ranking = self._ranking(found, self.cluster.candidates(asked.nodes))
+        if not any(ranking.scores.values()):
+            self.unscored(Unscored.NO_TOPOLOGY)
+        return ranking
 
-    def _points(self, found: Asked, seats: Mapping[Seat | None, int]) -> Mapping[Seat | None, int]:
+    def _ranking(self, found: Asked, there: Candidates) -> Ranking:
         """The points of each state and place that there is; made anew if anything changed."""
         need = None if found.wish is None else found.wish.need(found.fabric)
-        key, version = found.job.key, self.cluster.version
-        of = (found.job, found.claims, version)
-        kept = self._kept.get(key)
-        if kept is None or kept.of != of or kept.need is not need or kept.seats != seats:
-            kept = _Answer(of, need, seats, self._new_points(found, need, seats))
+        of = (found.job, found.claims, self.cluster.version, there)
+        kept = self._kept.get(found.job.key)
+        if kept is None or kept.of != of or kept.need is not need:
+            kept = _Answer(of, need, Ranking(there.seats, self._points(found, need, there)))
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            self._kept[key] = kept
-        if not any(kept.points.values()):
-            self.unscored(Unscored.NO_TOPOLOGY)
-        return kept.points
+            self._kept[found.job.key] = kept
+        return kept.ranking
 
-    def _new_points(
-        self, found: Asked, need: Need | None, seats: Mapping[Seat | None, int]
-    ) -> Mapping[Seat | None, int]:
-        known = [_UNKNOWN if seat is None else seat for seat in seats]
-        there = _places(known, seats.values())
-        view = self.cluster.view(found.job, there, _per_node(found, known))
+    def _points(self, found: Asked, need: Need | None, there: Candidates) -> Mapping[Hashable, int]:
+        seats = tuple(there.counts)
+        view = self.cluster.view(found.job, there.there(), _per_node(found, there.most_gpus))
         if found.claims is not None or need is None:
-            points = value.points([_claimed(seat, found.claims, view) for seat in known])
+            points = value.points([_claimed(seat, found.claims, view) for seat in seats])
         else:
-            points = value.scores(known, need, view.kin, view.nears)
+            points = value.scores(seats, need, view.kin, view.nears)
         return dict(zip(seats, points, strict=True))
 
 
-def _misfits(
-    seats: Iterable[Seat | None], judge: Callable[[State], Misfit | None]
-) -> Mapping[Seat | None, Misfit]:
-    """The seats that are refused: a node of which nothing is known never is."""
-    states = {
-        id(seat.state): seat.state for seat in seats if seat is not None and seat.state is not None
-    }
-    verdicts = {
-        key: misfit for key, state in states.items() if (misfit := judge(state)) is not None
-    }
-    if not verdicts:
+def _misfits(there: Candidates, judge: Callable[[State], Misfit | None]) -> Mapping[str, Misfit]:
+    """The nodes that are refused: one of which nothing is known never is."""
+    refused = {id(state): misfit for state in there.states if (misfit := judge(state)) is not None}
+    if not refused:
         return {}
     return {
-        seat: verdicts[id(seat.state)]
-        for seat in seats
-        if seat is not None and id(seat.state) in verdicts
+        name: refused[id(seat.state)]
+        for name, seat in zip(there.names, there.seats, strict=True)
+        if id(seat.state) in refused
     }
 
 
-def _places(seats: Sequence[Seat], counts: Iterable[int]) -> Mapping[Place, int]:
-    """The nodes at each place; by identity first, since places are compared by all their names."""
-    places: dict[int, Place] = {}
-    found: Counter[int] = Counter()
-    for seat, nodes in zip(seats, counts, strict=True):
-        places[id(seat.place)] = seat.place
-        found[id(seat.place)] += nodes
-    return {places[key]: nodes for key, nodes in found.items()}
-
-
-def _per_node(found: Asked, seats: Iterable[Seat]) -> int:
-    """How many pods like this one a node takes, by the largest machine type that is offered."""
-    gpus = max((len(one.state.topology.gpus) for one in seats if one.state is not None), default=0)
+def _per_node(found: Asked, gpus: int) -> int:
+    """How many pods like this one the largest machine type that is offered takes."""
     return max(gpus // found.gpus, 1) if found.gpus else 1
 
 

@@ -11,7 +11,8 @@ from podrail.evidence.noderails import NodeRails
 from podrail.kubelet.node import Kubelet
 from podrail.locality import NOWHERE, Place
 from podrail.score import state
-from podrail.score.state import Counted
+from podrail.score.kin import Kin, Near
+from podrail.score.state import Counted, State
 from podrail.topology import Topology
 
 
@@ -45,6 +46,17 @@ class Standing:
 
 UNKNOWN: Final = Standing()
 """A node that no watch has shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A node as the pod finds it that is to be bound there, without the pod itself."""
+
+    standing: Standing
+    state: State | None
+    used: Mapping[int, int]
+    kin: Kin
+    near: Near
 
 
 def kept(document: Mapping[str, Any]) -> Node:

@@ -6,8 +6,9 @@ the whole reply in silence; a reply without NodeNames and Nodes means that no no
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from podrail import document, pod
@@ -15,21 +16,36 @@ from podrail.errors import PodError, RequestError
 from podrail.reading import shown
 
 MOST_NODES: Final = 100_000
-_BETWEEN: Final = '","'
+KEPT_BYTES: Final = 1024 * 1024
+"""The longest body that is not read again when it comes again: 50,000 names and their pod."""
+_BETWEEN: Final = b'","'
+_BEFORE: Final = b',"Nodes":null,"NodeNames":["'
+_AFTER: Final = b'"]}'
+"""What kube-scheduler writes before the first name and after the last (json.Marshal, v1.36.3)."""
+_PLAIN: Final = b"abcdefghijklmnopqrstuvwxyz0123456789-."
 # Names go into a URL; a UID has the same letters.
 _NAME: Final = re.compile(r"[a-z0-9][-a-z0-9.]{0,252}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Arguments:
-    """A pod, and the names of the nodes that are left for it.
+    """A pod, and the names of the nodes that are left for it; compared by identity.
 
-    plain is True if JSON writes each name as it is: the request itself has them so.
+    listed has the names from the first to the last as the request writes them, each parted from
+    the next by quotes and a comma; empty if JSON may write one in another way.
     """
 
     pod: Mapping[str, Any]
     nodes: Sequence[str]
-    plain: bool = False
+    listed: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The kind of each node, in the order of the names, and the score of each kind."""
+
+    kinds: Sequence[Hashable]
+    scores: Mapping[Hashable, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +61,21 @@ class Bind:
 def arguments(body: bytes) -> Arguments:
     """ExtenderArgs, in the form with names (nodeCacheCapable) or with whole nodes.
 
+    kube-scheduler sends the very same body to prioritize as it sent to filter, unless a node was
+    refused: then the same object comes back.
+
     Raises:
         RequestError: not ExtenderArgs.
     """
+    return _again(body) if len(body) <= KEPT_BYTES else _arguments(body)
+
+
+def _arguments(body: bytes) -> Arguments:
+    found = _quickly(body)
+    if found is not None:
+        return found
     top = _object(document.read(body), "body")
-    asked = _object(top.get("Pod"), "Pod")
-    for key in ("metadata", "spec"):
-        _object(asked.get(key), f"Pod.{key}")
-    try:
-        pod.read(asked, "")
-    except PodError as error:
-        raise RequestError(f"Pod.{error}") from error
+    asked = _pod(top)
     nodes = top.get("NodeNames")
     if nodes is None and isinstance(top.get("Nodes"), dict):
         nodes = _names(top["Nodes"].get("items"))
@@ -63,7 +83,30 @@ def arguments(body: bytes) -> Arguments:
         raise RequestError(f"NodeNames: expected a list of names, got {shown(nodes)}")
     if not set(map(type, nodes)) <= {str}:
         raise RequestError("NodeNames: expected names only")
-    return Arguments(asked, nodes, plain=f'"{_BETWEEN.join(nodes)}"'.encode() in body)
+    return Arguments(asked, nodes)
+
+
+_again: Final = lru_cache(maxsize=4)(_arguments)
+
+
+def _quickly(body: bytes) -> Arguments | None:
+    """The same for a body whose end is nothing but plain names; None for any other.
+
+    What stands before the names is, with a brace after it, the document without them: that brace
+    ends no string and no inner object, or the document would not be whole.
+    """
+    before, mark, rest = body.partition(_BEFORE)
+    listed = rest.removesuffix(_AFTER)
+    between = listed.count(_BETWEEN)
+    if not mark or len(listed) == len(rest) or between >= MOST_NODES:
+        return None
+    if listed.translate(None, _PLAIN) != _BETWEEN * between:
+        return None
+    try:
+        top = document.read(before + b"}")
+    except RequestError:
+        return None
+    return Arguments(_pod(top), listed.decode().split(_BETWEEN.decode()), listed) if top else None
 
 
 def bind(body: bytes) -> Bind:
@@ -83,30 +126,47 @@ def filtered(asked: Arguments, refused: Mapping[str, str], temporary: Mapping[st
     passed = asked.nodes
     if refused or temporary:
         passed = [one for one in passed if one not in refused and one not in temporary]
-    if asked.plain and passed:
-        names = f'"{_BETWEEN.join(passed)}"'
+    if not asked.listed or not passed:
+        names = f"[{','.join(map(json.dumps, passed))}]".encode()
+    elif passed is asked.nodes:
+        names = b'["' + asked.listed + b'"]'
     else:
-        names = ",".join(map(json.dumps, passed))
+        names = b'["' + _BETWEEN.decode().join(passed).encode() + b'"]'
     rest = _bytes({"FailedNodes": temporary, "FailedAndUnresolvableNodes": refused, "Error": ""})
-    return f'{{"NodeNames":[{names}],'.encode() + rest[1:]
+    return b'{"NodeNames":' + names + b"," + rest[1:]
 
 
-def priorities(asked: Arguments, scores: Sequence[int]) -> bytes:
-    """HostPriorityList."""
-    ends = {score: f',"Score":{score:d}}}' for score in set(scores)}
-    if not asked.plain:
-        names = map(json.dumps, asked.nodes)
-        entries = ['{"Host":' + name + ends[one] for name, one in zip(names, scores, strict=True)]
-        return f"[{','.join(entries)}]".encode()
-    quoted = {score: '"' + end for score, end in ends.items()}
-    pairs = zip(asked.nodes, scores, strict=True)
-    found = ',{"Host":"'.join([name + quoted[score] for name, score in pairs])
-    return f'[{{"Host":"{found}]'.encode() if found else b"[]"
+@lru_cache(maxsize=4)
+def priorities(asked: Arguments, ranking: Ranking) -> bytes:
+    """HostPriorityList; the same question and ranking once more cost nothing."""
+    if not ranking.kinds:
+        return b"[]"
+    names = asked.nodes if asked.listed else [json.dumps(one)[1:-1] for one in asked.nodes]
+    ends = {one: f'","Score":{one:d}}},{{"Host":"' for one in set(ranking.scores.values())}
+    end_of = {kind: ends[one] for kind, one in ranking.scores.items()}
+    # Filled by slices and joined once: a string for each name would take twice the time.
+    parts = [""] * (2 * len(names))
+    parts[::2] = names
+    parts[1::2] = map(end_of.__getitem__, ranking.kinds)
+    parts[0] = f'[{{"Host":"{names[0]}'
+    parts[-1] = f'","Score":{ranking.scores[ranking.kinds[-1]]:d}}}]'
+    return "".join(parts).encode()
 
 
 def bound(error: str = "") -> bytes:
     """ExtenderBindingResult."""
     return _bytes({"Error": error})
+
+
+def _pod(top: Mapping[str, Any]) -> Mapping[str, Any]:
+    asked = _object(top.get("Pod"), "Pod")
+    for key in ("metadata", "spec"):
+        _object(asked.get(key), f"Pod.{key}")
+    try:
+        pod.read(asked, "")
+    except PodError as error:
+        raise RequestError(f"Pod.{error}") from error
+    return asked
 
 
 def _object(value: object, path: str) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -107,8 +108,12 @@ def compact(document: Mapping[str, Any]) -> str:
 
 def injected(text: str | None) -> Injected | None:
     """The admission marker in an annotation's value; None if there is none that can be read."""
-    if text is None:
-        return None
+    return None if text is None else _injected(text)
+
+
+@lru_cache(maxsize=1024)
+def _injected(text: str) -> Injected | None:
+    """The same; the pods of a template have equal markers."""
     try:
         top = Reader.of(json.loads(text), names.INJECTED)
     except (ValueError, RecursionError):

@@ -66,8 +66,8 @@ class Connection:
         self.deadline = 0.0
         self.events = 0
         """What the poller looks for; 0 while it does not look."""
-        self.judged: Any = None
-        """The last head that was accepted here, for the reader of the next one."""
+        self.judged: Any = ()
+        """The last heads that were accepted here, for the reader of the next one."""
         self.keep = True
         """Whether the connection goes on after the answer that leaves."""
         self._received = bytearray()

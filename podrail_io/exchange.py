@@ -1,28 +1,30 @@
 """From the bytes of a request to the bytes of its answer; no socket is touched here.
 
-gunicorn's parser judges every head (27.0.1). A client that keeps its connection sends the same
-head again and again, but for the length of the body: it is judged once for each connection.
+gunicorn's parser judges every head (27.0.1). A client that keeps its connection sends the same few
+heads again and again, but for the length of the body: each is judged once for each connection.
 """
 
 import io
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
 from gunicorn.http import RequestParser, errors, wsgi
 
-from podrail_io import prompt
+from podrail_io import load, prompt
 from podrail_io.connection import Arrival
 
 _LOG: Final = logging.getLogger(__name__)
 
 LARGE_BYTES: Final = 128 * 1024
 """A request with a longer body is answered in a thread whatever its path: it computes for long."""
-REMEMBERED_BYTES: Final = 4096
-"""The longest head that a connection remembers."""
+REMEMBERED: Final = 4
+"""How many heads a connection remembers: kube-scheduler's filter, prioritize and bind, and one."""
+REMEMBERED_BYTES: Final = 1024
+"""The longest head that a connection remembers; Go's are a quarter of it."""
 
 # Which refusals of gunicorn's parser are not a plain 400.
 _STATUSES: Final = (
@@ -97,15 +99,17 @@ class Exchange:
         self._application = application
         self._config = config
         self._prompt = prompt_paths
+        self.load = load.of(application)
 
-    def read(self, arrival: Arrival, client: Any, server: Any, judged: Judged | None) -> Call:
-        """The request that has arrived; judged is the last one of the same connection.
+    def read(self, arrival: Arrival, client: Any, server: Any, known: Sequence[Judged]) -> Call:
+        """The request that has arrived; known are the heads that its connection remembers.
 
         Raises:
             RefusedError: it is none.
         """
-        if judged is not None and judged.shape == arrival.shape and arrival.whole:
-            return Call(judged, arrival.body, arrival.length, ends=False)
+        for one in known:
+            if one.shape == arrival.shape and arrival.whole:
+                return Call(one, arrival.body, arrival.length, ends=False)
         judged = self._judge(arrival, client, server)
         # Where the parser reads another length than was waited for, nobody knows what follows.
         told = judged.environ.get("CONTENT_LENGTH", "")
@@ -172,10 +176,13 @@ def is_large(call: Call) -> bool:
     return len(call.body) > LARGE_BYTES
 
 
-def remembered(call: Call) -> Judged | None:
-    """What the connection of a call may take as judged for the next one."""
-    long = sum(map(len, call.judged.shape)) > REMEMBERED_BYTES
-    return None if call.ends or long else call.judged
+def remembered(call: Call, known: Sequence[Judged]) -> Sequence[Judged]:
+    """What the connection of a call may take as judged for the next ones, the newest first."""
+    if call.ends:
+        return ()
+    if sum(map(len, call.judged.shape)) > REMEMBERED_BYTES or call.judged in known:
+        return known
+    return (call.judged, *known[: REMEMBERED - 1])
 
 
 def refusal(status: HTTPStatus) -> bytes:

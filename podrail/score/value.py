@@ -4,7 +4,7 @@ A part that does not apply is left out of the mean, so that it neither helps nor
 equal, a node that is better in one part is worth more.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -75,32 +75,39 @@ def values(
     """The worth of each node, in order; None of what is not known.
 
     nears has the places that the job sees in some way. The time goes with the number of different
-    seats: each state and each place is looked at once.
+    states and places; a seat is only looked up.
     """
-    return list(map(_each(set(seats), need, kin, nears).__getitem__, seats))
+    kinds, worths = _kinds(seats, need, kin, nears)
+    return list(map(worths.__getitem__, kinds))
 
 
 def scores(seats: Sequence[Seat], need: Need, kin: Kin, nears: Mapping[Place, Near]) -> list[int]:
     """The points of each node, in order: those of `points` for what `values` says."""
-    found = _each(set(seats), need, kin, nears)
-    pointed = dict(zip(found, points(list(found.values())), strict=True))
-    return list(map(pointed.__getitem__, seats))
+    kinds, worths = _kinds(seats, need, kin, nears)
+    pointed = dict(zip(worths, points(list(worths.values())), strict=True))
+    return list(map(pointed.__getitem__, kinds))
 
 
-def _each(
-    seats: Collection[Seat], need: Need, kin: Kin, nears: Mapping[Place, Near]
-) -> dict[Seat, float | None]:
+_Kind = tuple[int, tuple[float, int]]
+"""A state's identity, and the sums of a place's parts: hundreds of places have equal ones."""
+
+
+def _kinds(
+    seats: Sequence[Seat], need: Need, kin: Kin, nears: Mapping[Place, Near]
+) -> tuple[Sequence[_Kind], Mapping[_Kind, float | None]]:
+    """The kind of each seat, and what each kind is worth."""
     states = {id(one.state): one.state for one in seats}
+    places = {id(one.place): one.place for one in seats}
+    sums = {key: _placed(nears.get(place, ANYWHERE)) for key, place in places.items()}
+    kinds = [(id(one.state), sums[id(one.place)]) for one in seats]
     bases = {
         key: None if state is None else base(state, need, kin) for key, state in states.items()
     }
-    places = {id(one.place): one.place for one in seats}
-    sums = {key: _placed(nears.get(place, ANYWHERE)) for key, place in places.items()}
-    made: dict[Seat, float | None] = {}
-    for one in seats:
-        found = bases[id(one.state)]
-        made[one] = None if found is None else _value(found, *sums[id(one.place)])
-    return made
+    worths: dict[_Kind, float | None] = {}
+    for kind in set(kinds):
+        own = bases[kind[0]]
+        worths[kind] = None if own is None else _value(own, *kind[1])
+    return kinds, worths
 
 
 def points(values: Sequence[float | None]) -> list[int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from random import Random
 from typing import Any, Final
 
 import builders
@@ -177,11 +178,40 @@ def creation(size: Size) -> bytes:
 
 def arguments(count: int) -> bytes:
     """ExtenderArgs with names only: the small pod, injected, and every node."""
+    return question(_waiting(), [name(number) for number in range(count)])
+
+
+def others(count: int, pods: int) -> list[bytes]:
+    """The same for so many other pods, each with the names in an order of its own.
+
+    kube-scheduler looks at so many nodes at a time, several times in parallel, and names those
+    that pass as they come (v1.36.3: chunkSizeFor, findNodesThatPassFilters).
+    """
+    chance, waiting, bodies = Random(count), _waiting(), list[bytes]()
+    chunk = int(count**0.5)
+    for number in range(pods):
+        chunks = [range(at, min(at + chunk, count)) for at in range(0, count, chunk)]
+        chance.shuffle(chunks)
+        metadata = waiting["metadata"] | {"name": f"other-{number}", "uid": f"uid-{number}"}
+        named = [name(one) for some in chunks for one in some]
+        bodies.append(question({**waiting, "metadata": metadata}, named))
+    return bodies
+
+
+def question(waiting: dict[str, Any], named: list[str]) -> bytes:
+    """ExtenderArgs as kube-scheduler marshals them, of a pod and the nodes that are left for it."""
+    return _compact({"Pod": waiting, "Nodes": None, "NodeNames": named})
+
+
+def _waiting() -> dict[str, Any]:
+    """The small pod, injected, as the API server keeps it."""
     found = pod.read(shown(SMALL), NAMESPACE)
-    injected = injection.inject(found, builders.shipped()[PROFILE]).pod.document
-    assert names.INJECTED in injected["metadata"]["annotations"]
-    named = [one["metadata"]["name"] for one in cluster(count)]
-    return _compact({"Pod": injected, "Nodes": None, "NodeNames": named})
+    made: dict[str, Any] = json.loads(
+        json.dumps(injection.inject(found, builders.shipped()[PROFILE]).pod.document)
+    )
+    assert names.INJECTED in made["metadata"]["annotations"]
+    made["metadata"] |= {"uid": UID, "resourceVersion": "7"}
+    return made
 
 
 def cluster(count: int) -> list[dict[str, Any]]:

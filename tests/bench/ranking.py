@@ -1,7 +1,7 @@
 """The extender's filter and prioritize for many names, beside a handler that does nothing.
 
-Beside a real kube-apiserver: nothing changed, right after 500 nodes changed, by the number of names,
-and the memory with tens of thousands of bound pods.
+Beside a real kube-apiserver: nothing changed, each question about another pod, right after 500 nodes
+changed, by the number of names, and the memory with tens of thousands of bound pods.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import itertools
 import json
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from random import Random
@@ -96,27 +96,33 @@ def measure(
         "run_as": f"program beside a real kube-apiserver with {scale.nodes} nodes",
         "goal_p50_ms": GOAL_MS,
     }
-    for many in scale.names:
-        body = payloads.arguments(many)
-        bodies = started.body(f"arguments-{many}", body)
-        targets = {verb: Target(f"http://{address}/{verb}", bodies) for verb in VERBS}
-        targets["null"] = Target(f"http://{null.address()}/", bodies)
+
+    def case(name: str, *bodies: bytes) -> dict[str, Any]:
+        path = started.body(name, *bodies)
+        targets = {verb: Target(f"http://{address}/{verb}", path) for verb in VERBS}
+        targets["null"] = Target(f"http://{null.address()}/", path)
         made = client.compare(targets, 1, effort.requests(_REQUESTS), effort.rounds)
-        case = _case(made, body)
-        found.setdefault("growth", {})[str(many)] = case
-        found |= case if many == NODES else {}
-    found["after_changes"] = _after_changes(crowd, extender, question)
+        return _case(made, bodies[0])
+
+    for many in scale.names:
+        found.setdefault("growth", {})[str(many)] = case(
+            f"arguments-{many}", payloads.arguments(many)
+        )
+    found |= found["growth"][str(NODES)]
+    found["other_pods"] = case("others", *payloads.others(NODES, _REQUESTS))
+    urls = {verb: f"{address}/{verb}" for verb in VERBS} | {"null": f"{null.address()}/"}
+    found["after_changes"] = _after_changes(crowd, urls, question)
     found["memory"] = programs.memory(extender)
-    if scale.pods:
-        pods = [payloads.running(number, number % scale.nodes) for number in range(scale.pods)]
-        crowd.create("/api/v1/namespaces/default/pods", pods)
-        time.sleep(_SETTLE_SECONDS / 4)
-        found["memory_with_pods"] = {
-            "pods": scale.pods,
-            "goal_peak_rss_mib": PEAK_GOAL_MIB,
-            **programs.memory(extender),
-        }
-    return found
+    return found | (_with_pods(crowd, extender, scale) if scale.pods else {})
+
+
+def _with_pods(crowd: Crowd, extender: Child, scale: Scale) -> dict[str, Any]:
+    """What the extender holds once so many pods are bound."""
+    pods = [payloads.running(number, number % scale.nodes) for number in range(scale.pods)]
+    crowd.create("/api/v1/namespaces/default/pods", pods)
+    time.sleep(_SETTLE_SECONDS / 4)
+    memory = programs.memory(extender)
+    return {"memory_with_pods": {"pods": scale.pods, "goal_peak_rss_mib": PEAK_GOAL_MIB, **memory}}
 
 
 def _case(made: Comparison, body: bytes) -> dict[str, Any]:
@@ -134,38 +140,41 @@ def _parsed(body: bytes) -> float:
     return round(statistics.median(times), 3)
 
 
-def _after_changes(crowd: Crowd, extender: Child, question: bytes, rounds: int = 5) -> Any:
+def _after_changes(
+    crowd: Crowd, urls: Mapping[str, str], question: bytes, rounds: int = 5
+) -> dict[str, Any]:
     """The first filter and the first prioritize after pods were bound on 500 nodes, p50."""
     chance, numbers = Random(1), itertools.count()
-    taken: dict[str, list[float]] = {verb: [] for verb in VERBS}
+    taken: dict[str, list[float]] = {name: [] for name in urls}
     for _ in range(rounds):
         nodes = chance.sample(range(NODES), CHANGED)
         pods = [payloads.stranger(next(numbers), node, chance.choice((1, 2, 4))) for node in nodes]
         crowd.create("/api/v1/namespaces/default/pods", pods)
         time.sleep(1)
-        for verb, times in taken.items():
+        for name, times in taken.items():
             began = time.perf_counter()
-            _sent(extender.address(), f"/{verb}", question)
+            _sent(urls[name], question)
             times.append((time.perf_counter() - began) * 1000)
     return {
         "changed": CHANGED,
         "goal_p50_ms": CHANGED_GOAL_MS,
-        **{f"{verb}_p50_ms": round(statistics.median(times), 2) for verb, times in taken.items()},
+        **{f"{name}_p50_ms": round(statistics.median(times), 2) for name, times in taken.items()},
     }
 
 
 def _knows_the_nodes(address: str, question: bytes) -> bool:
     """True once every name passes, and each aligned node scores more than every other."""
     try:
-        passed = json.loads(_sent(address, "/filter", question))["NodeNames"]
-        scored = json.loads(_sent(address, "/prioritize", question))
+        passed = json.loads(_sent(f"{address}/filter", question))["NodeNames"]
+        scored = json.loads(_sent(f"{address}/prioritize", question))
     except OSError:
         return False
     scores = [one["Score"] for one in scored]
     return len(passed) == NODES and min(scores[::2]) > max(scores[1::2])
 
 
-def _sent(address: str, path: str, body: bytes) -> bytes:
+def _sent(url: str, body: bytes) -> bytes:
+    address, _, path = url.partition("/")
     with closing(http.client.HTTPConnection(address, timeout=30)) as connection:
-        connection.request("POST", path, body, {"Content-Type": "application/json"})
+        connection.request("POST", f"/{path}", body, {"Content-Type": "application/json"})
         return connection.getresponse().read()

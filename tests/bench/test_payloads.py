@@ -52,3 +52,13 @@ def test_a_question_names_every_node() -> None:
     assert names.INJECTED in asked.pod["metadata"]["annotations"]
     assert 50 == len(set(asked.nodes))
     assert [25, 25] == [shapes.count(one) for one in sorted(set(shapes))]
+
+
+def test_other_pods_come_with_the_same_names_in_another_order() -> None:
+    """Chunks of the square root of their number, each in the order of the cluster."""
+    first, second = (json.loads(one) for one in payloads.others(49, 2))
+    assert {first["Pod"]["metadata"]["uid"]} < {"uid-0", second["Pod"]["metadata"]["uid"]}
+    assert sorted(first["NodeNames"]) == sorted(second["NodeNames"])
+    assert first["NodeNames"] != second["NodeNames"]
+    chunks = [first["NodeNames"][at : at + 7] for at in range(0, 49, 7)]
+    assert chunks == [sorted(some) for some in chunks]

@@ -48,7 +48,7 @@ def test_a_node_with_pairs_is_better_for_a_claim_than_one_without() -> None:
     found = stage()
     question = Arguments(pod(), ["a", "b"])
     assert {} == found.judge.filter(question)
-    best, other = found.judge.prioritize(question)
+    best, other = found.scores(question)
     assert best == 10
     assert other < 10
 
@@ -57,7 +57,7 @@ def test_a_claim_that_nobody_knows_is_told_as_such() -> None:
     """All nodes are the same then."""
     found = staging.Stage()
     found.sees_nodes(a="good", b="bad")
-    assert [0, 0] == found.judge.prioritize(Arguments(pod(), ["a", "b"]))
+    assert [0, 0] == found.scores(Arguments(pod(), ["a", "b"]))
     assert 1 == found.count("unscored_calls_total", reason="not_injected")
 
 

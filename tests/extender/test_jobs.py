@@ -52,7 +52,7 @@ def pod(job: str, index: int, size: int, **fields: Any) -> dict[str, Any]:
 def best(found: staging.Stage, one: dict[str, Any], taken: set[str]) -> set[str]:
     """The nodes with ten points, of those that nobody has taken."""
     nodes = sorted(set(found.cluster._seats) - taken)
-    scores = found.judge.prioritize(Arguments(one, nodes))
+    scores = found.scores(Arguments(one, nodes))
     return {node for node, score in zip(nodes, scores, strict=True) if score == 10}
 
 

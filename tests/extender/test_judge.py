@@ -34,14 +34,14 @@ def test_a_node_is_refused_for_its_machine_type_only() -> None:
 
 def test_the_aligned_node_is_best_and_an_unknown_one_neutral() -> None:
     """In the order of the names."""
-    assert [10, 4, 5] == stage().judge.prioritize(asked(nodes=["a", "b", "d"]))
-    assert [5, 4, 10] == stage().judge.prioritize(asked(nodes=["d", "b", "a"]))
+    assert [10, 4, 5] == stage().scores(asked(nodes=["a", "b", "d"]))
+    assert [5, 4, 10] == stage().scores(asked(nodes=["d", "b", "a"]))
 
 
 def test_where_no_node_is_known_all_score_nothing() -> None:
     """A node that the cache has never seen is as unknown as one without a shape."""
     found = stage()
-    assert [0, 0] == found.judge.prioritize(asked(nodes=["d", "never-seen"]))
+    assert [0, 0] == found.scores(asked(nodes=["d", "never-seen"]))
     assert 1 == found.count("unscored_calls_total", reason="no_topology")
 
 
@@ -50,7 +50,7 @@ def test_a_pod_that_is_not_ours_passes_everywhere_with_no_score() -> None:
     question = asked(staging.stranger())
     found = stage()
     assert {} == found.judge.filter(question)
-    assert [0, 0, 0, 0] == found.judge.prioritize(question)
+    assert [0, 0, 0, 0] == found.scores(question)
     assert 1 == found.count("unscored_calls_total", reason="not_injected")
 
 
@@ -61,14 +61,14 @@ def test_an_old_view_judges_nobody(age: int, stale: bool) -> None:
     found.now += age
     assert stale == found.judge.stale
     assert ([] if stale else ["c"]) == list(found.judge.filter(asked()))
-    assert stale == (found.judge.prioritize(asked()) == [0, 0, 0, 0])
+    assert stale == (found.scores(asked()) == [0, 0, 0, 0])
 
 
 def test_both_answers_are_pure() -> None:
     """Simulations ask too: a second answer is the first, and nothing was held or written."""
     found = stage()
-    first = (found.judge.filter(asked()), found.judge.prioritize(asked()))
-    assert first == (found.judge.filter(asked()), found.judge.prioritize(asked()))
+    first = (found.judge.filter(asked()), found.scores(asked()))
+    assert first == (found.judge.filter(asked()), found.scores(asked()))
     assert [] == found.api.posts
     assert 0 == found.used("a").total()
 
@@ -79,7 +79,7 @@ def test_thousands_of_names_are_one_seat_for_each_machine_type() -> None:
     nodes = [f"n{number}" for number in range(5000)]
     for number, name in enumerate(nodes):
         found.sees_node(name, ("good", "bad", "who")[number % 3])
-    assert 3 == len(set(found.cluster.seats(nodes)))
+    assert 3 == len(found.cluster.candidates(nodes).counts)
 
 
 @pytest.mark.parametrize(("waited", "refused"), [(0, ["a"]), (599, ["a"]), (600, [])])
@@ -99,4 +99,4 @@ def test_held_rails_are_refused_until_the_pods_patience_is_over(
     answer = found.post("filter", {"Pod": pod, "NodeNames": ["a", "b"]})
     assert refused == list(answer["FailedNodes"])
     assert {} == answer["FailedAndUnresolvableNodes"]
-    assert [0, 10] == found.judge.prioritize(asked(pod, ["a", "b"]))
+    assert [0, 10] == found.scores(asked(pod, ["a", "b"]))

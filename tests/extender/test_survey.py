@@ -7,6 +7,7 @@ from typing import Any
 
 import staging
 
+from extender.candidates import UNKNOWN
 from extender.known import Held
 from podrail import names
 from podrail.evidence import noderails
@@ -41,8 +42,7 @@ def sees_rails(found: staging.Stage, kind: str = "MODIFIED", **fields: Any) -> N
 
 def state(found: staging.Stage) -> State:
     """The state of the node."""
-    (seat,) = found.cluster.seats(["n"])
-    assert seat is not None
+    (seat,) = found.cluster.candidates(["n"]).seats
     assert seat.state is not None
     return seat.state
 
@@ -71,9 +71,9 @@ def test_the_time_of_an_observation_changes_nothing() -> None:
     """An agent that looks again every minute costs no more than the look."""
     found = stage()
     sees_rails(found, observed_at="2026-11-30T10:00:00Z")
-    before = found.cluster.seats(["n"])
+    before = found.cluster.candidates(["n"]).seats
     sees_rails(found, observed_at="2026-11-30T10:01:00Z")
-    assert before == found.cluster.seats(["n"])
+    assert before == found.cluster.candidates(["n"]).seats
 
 
 def test_a_strangers_gpus_are_taken_and_which_ones_nobody_knows() -> None:
@@ -118,7 +118,7 @@ def test_equal_nodes_share_their_state_and_their_place() -> None:
     found = stage()
     for name in ("a", "b"):
         found.sees_node(name, "good", **{"topology.kubernetes.io/rack": "r"})
-    one, other = found.cluster.seats(["a", "b"])
+    one, other = found.cluster.candidates(["a", "b"]).seats
     assert one is other
 
 
@@ -126,7 +126,7 @@ def test_a_node_that_is_gone_is_unknown() -> None:
     """As one that never was."""
     found = stage()
     found.cluster.survey.nodes._take(Event("DELETED", {"metadata": {"name": "n"}}, "1"))
-    assert [None] == found.cluster.seats(["n"])
+    assert [UNKNOWN] == found.cluster.candidates(["n"]).seats
 
 
 def test_a_slice_counts_for_the_node_that_it_names() -> None:

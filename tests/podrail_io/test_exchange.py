@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -13,7 +13,7 @@ from gunicorn.config import Config
 
 from podrail_io import exchange, prompt
 from podrail_io.connection import Arrival, Connection
-from podrail_io.exchange import Answer, Exchange, RefusedError
+from podrail_io.exchange import Answer, Exchange, Judged, RefusedError
 
 LINE = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 CLIENT = ("127.0.0.1", 40000)
@@ -37,13 +37,21 @@ def made(application: Any = None, **settings: object) -> Exchange:
     return Exchange(application or served.echo(), config, frozenset({"/echo", "/waiting"}))
 
 
+def asked(*contents: bytes) -> Sequence[Judged]:
+    """The heads that a connection remembers after these requests."""
+    exchanged, known = made(), tuple[Judged, ...]()
+    for one in contents:
+        known = tuple(
+            exchange.remembered(exchanged.read(arrived(one), CLIENT, SERVER, known), known)
+        )
+    return known
+
+
 def status(content: bytes, *before: bytes) -> int:
     """The status that these bytes are answered with, after others on the same connection."""
-    exchanged, judged = made(), None
-    for one in before:
-        judged = exchange.remembered(exchanged.read(arrived(one), CLIENT, SERVER, judged))
+    exchanged, known = made(), asked(*before)
     try:
-        call = exchanged.read(arrived(content), CLIENT, SERVER, judged)
+        call = exchanged.read(arrived(content), CLIENT, SERVER, known)
     except RefusedError as error:
         return error.status
     return int(exchanged.answer(call, last=False).content.split()[1])
@@ -111,24 +119,38 @@ def test_what_was_judged_before_opens_no_door(name: str) -> None:
     assert expected == status(content, head(b"Content-Length: 2") + b"{}")
 
 
-def test_the_same_head_is_judged_once() -> None:
-    """On one connection only the length and the body of a request differ from the last one's."""
-    exchanged, judged, answers = made(), None, []
-    for body in (b"{}", b'{"a": 1}'):
-        content = head(b"Content-Length: %d" % len(body)) + body
-        call = exchanged.read(arrived(content), CLIENT, SERVER, judged)
-        assert judged is None or judged is call.judged
-        judged = exchange.remembered(call)
-        answers.append(exchanged.answer(call, last=False).content.partition(b"\r\n\r\n")[2])
-    assert [b"{}", b'{"a": 1}'] == answers
+def test_the_same_heads_are_judged_once() -> None:
+    """kube-scheduler takes turns on one connection: only lengths and bodies differ from then on."""
+    posts = [head(b"Content-Length: 2").replace(b"/echo", b"/%d" % at) + b"{}" for at in range(4)]
+    known, exchanged = asked(*posts), made()
+    for at in (0, 3, 1, 2):
+        content = posts[at].replace(b": 2", b": 8").replace(b"{}", b'{"a": 1}')
+        call = exchanged.read(arrived(content), CLIENT, SERVER, known)
+        assert (f"/{at}", b'{"a": 1}') == (call.judged.request.path, call.body)
+        assert call.judged in known
+        assert known is exchange.remembered(call, known)
+
+
+def test_of_many_heads_the_last_four_are_remembered() -> None:
+    """And none that is longer than a client's that anybody knows."""
+    posts = [head(b"Content-Length: 2", b"X: %d" % at) + b"{}" for at in range(6)]
+    long = head(b"Content-Length: 2", b"X: " + b"x" * exchange.REMEMBERED_BYTES) + b"{}"
+    known = asked(*posts, long)
+    assert ["5", "4", "3", "2"] == [one.environ["HTTP_X"] for one in known]
+
+
+def test_a_request_that_ends_its_connection_leaves_nothing_to_remember() -> None:
+    """What follows a body that nobody has read is no request."""
+    good = head(b"Content-Length: 2") + b"{}"
+    assert () == asked(good, head(b"Transfer-Encoding: chunked"))
 
 
 def test_another_head_is_judged_anew() -> None:
     """One byte more and gunicorn's parser reads it again."""
     exchanged = made()
-    first = exchanged.read(arrived(head(b"Content-Length: 2") + b"{}"), CLIENT, SERVER, None)
+    first = exchanged.read(arrived(head(b"Content-Length: 2") + b"{}"), CLIENT, SERVER, ())
     other = head(b"Content-Length: 2", b"X-Trace: 1") + b"{}"
-    call = exchanged.read(arrived(other), CLIENT, SERVER, first.judged)
+    call = exchanged.read(arrived(other), CLIENT, SERVER, [first.judged])
     assert "1" == call.judged.environ["HTTP_X_TRACE"]
 
 
@@ -143,7 +165,7 @@ def test_the_answer_says_whether_the_connection_is_kept(
     """Whoever sends the answer and whoever reads it agree on what comes next."""
     exchanged = made()
     content = head(field, b"Content-Length: 2") + b"{}"
-    answer = exchanged.answer(exchanged.read(arrived(content), CLIENT, SERVER, None), last=last)
+    answer = exchanged.answer(exchanged.read(arrived(content), CLIENT, SERVER, ()), last=last)
     assert (keep, keep) == (answer.keep, b"Connection: keep-alive\r\n" in answer.content)
 
 
@@ -164,7 +186,7 @@ def test_only_small_calls_of_declared_paths_are_prompt(
     """What may compute for long, or wait, is for a thread."""
     exchanged = made()
     content = head(b"Content-Length: %d" % size).replace(b"/echo", path) + b"x" * size
-    call = exchanged.read(arrived(content), CLIENT, SERVER, None)
+    call = exchanged.read(arrived(content), CLIENT, SERVER, ())
     assert expected == exchanged.is_prompt(call)
 
 
@@ -172,7 +194,7 @@ def test_a_call_that_would_wait_has_no_prompt_answer() -> None:
     """It is answered when it is asked for again, from the start."""
     exchanged = made()
     content = head(b"Content-Length: 2").replace(b"/echo", b"/waiting") + b"{}"
-    call = exchanged.read(arrived(content), CLIENT, SERVER, None)
+    call = exchanged.read(arrived(content), CLIENT, SERVER, ())
     assert exchanged.answer_promptly(call, last=False) is None
     assert exchanged.answer(call, last=False).content.startswith(b"HTTP/1.1 200 ")
 
@@ -192,7 +214,7 @@ def test_whatever_an_application_raises_is_a_500(caplog: pytest.LogCaptureFixtur
         raise RuntimeError("private detail")
 
     exchanged = made(broken)
-    call = exchanged.read(arrived(head(b"Content-Length: 2") + b"{}"), CLIENT, SERVER, None)
+    call = exchanged.read(arrived(head(b"Content-Length: 2") + b"{}"), CLIENT, SERVER, ())
     refused = exchange.refusal(HTTPStatus.INTERNAL_SERVER_ERROR)
     assert Answer(refused, keep=False) == exchanged.answer(call, last=False)
     assert ["private detail"] == [str(one.exc_info[1]) for one in caplog.records if one.exc_info]

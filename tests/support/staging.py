@@ -15,10 +15,11 @@ from extender.announcer import Announcer
 from extender.asking import Desk, Names
 from extender.binder import Binder
 from extender.claimed import Claimed
-from extender.cluster import Around, Cluster, Spot, Terms
+from extender.cluster import Around, Cluster, Terms
 from extender.judge import Judge
 from extender.known import Held
 from extender.metrics import Metrics
+from extender.node import Spot
 from podrail import catalog, injection, names, pod
 from podrail.topology import Evidence, Judged, Nic, Tier, Topology
 from podrail_io.kube import Api, Event
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from flask.testing import FlaskClient
 
+    from podrail.extension import Arguments
     from podrail.fabric import Profile
     from podrail_io.kube import KubeError
 
@@ -198,6 +200,11 @@ class Stage:
                 "spec": {**document["spec"], "nodeName": node},
             }
         )
+
+    def scores(self, asked: Arguments) -> list[int]:
+        """The score of each node that kube-scheduler asks about."""
+        ranking = self.judge.prioritize(asked)
+        return [ranking.scores[kind] for kind in ranking.kinds]
 
     def post(self, verb: str, document: object) -> Any:
         """The answer to a call of kube-scheduler."""
