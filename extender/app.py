@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from flask import Flask, Response
-from prometheus_client import Histogram
 
 from extender.binder import Binder
 from extender.judge import Judge
@@ -39,7 +38,7 @@ def create(
         return extension.bound(binder.bind(extension.bind(body)))
 
     for verb, make in (("filter", filtered), ("prioritize", prioritized), ("bind", bound)):
-        view = partial(_answer, metrics.seconds.labels(verb), make)
+        view = partial(_answer, verb, metrics, make)
         app.add_url_rule(f"/{verb}", verb, view, methods=["POST"])
     # A bind waits for the API server.
     prompt.declare(app, "/filter", "/prioritize")
@@ -53,9 +52,15 @@ def _filtered(asked: Arguments, misfits: Mapping[str, Misfit]) -> bytes:
     return extension.filtered(asked, refused, temporary)
 
 
-def _answer(seconds: Histogram, make: Callable[[bytes], bytes]) -> Response:
-    with seconds.time():
+def _answer(verb: str, metrics: Metrics, make: Callable[[bytes], bytes]) -> Response:
+    result = "failed"
+    with metrics.seconds.labels(verb).time():
         try:
-            return web.raw(make(web.body()))
+            answer = web.raw(make(web.body()))
+            result = "answered"
         except RequestError as error:
-            return web.refuse(error.status, str(error))
+            answer = web.refuse(error.status, str(error))
+            result = "refused"
+        finally:
+            metrics.requests.labels(verb, result).inc()
+    return answer

@@ -12,12 +12,13 @@ from typing import Any, Final
 from extender import known
 from extender.announcer import Announcer
 from extender.asking import Desk
-from extender.cluster import Cluster, Spot
+from extender.cluster import Cluster
 from extender.metrics import Metrics
+from extender.node import Spot
 from podrail import binding, names, placement
 from podrail.extension import Bind
 from podrail.fabric import Profile
-from podrail.placement import Choice, Wish
+from podrail.placement import Alignment, Choice, Wish
 from podrail.score import choice as choices
 from podrail_io.kube import Api, KubeError, StatusError
 
@@ -46,7 +47,8 @@ class Binder:
 
     def bind(self, asked: Bind) -> str:
         """Bind the pod; what went wrong comes back, empty if nothing did."""
-        until = self.clock() + DEADLINE_SECONDS
+        began = self.clock()
+        until = began + DEADLINE_SECONDS
         plan = self._plan(asked)
         kind, annotations = plan.kind, plan.annotations
         error = self._attempt(asked, annotations, until)
@@ -56,6 +58,10 @@ class Binder:
             error = self._attempt(asked, {}, until)
         if error is None:
             self.metrics.binds.labels(kind).inc()
+            self.metrics.placements.labels(plan.alignment.value).inc()
+            told = {"uid": asked.uid, "namespace": asked.namespace, "pod": asked.name}
+            told |= {"node": asked.node, "kind": kind, "alignment": plan.alignment.value}
+            _LOG.info("pod bound", extra={**told, "ms": round((self.clock() - began) * 1000, 3)})
             if plan.conflict:
                 self._tell_conflict(asked)
             return ""
@@ -126,6 +132,7 @@ class _Plan:
     kind: str
     annotations: Mapping[str, str]
     conflict: bool = False
+    alignment: Alignment = Alignment.UNSCORED
 
 
 _PLAIN: Final = _Plan("plain", {})
@@ -153,4 +160,4 @@ def _planned(
         score = placement.score(spot.state, wish, fabric, spot.kin, spot.near)
     topology = spot.standing.topology
     annotations[names.PLACEMENT] = placement.record(node, topology, wish, choice, score)
-    return _Plan("placed", annotations, made.conflict)
+    return _Plan("placed", annotations, made.conflict, placement.alignment(choice))

@@ -4,9 +4,12 @@ import os
 import random
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
+
+from prometheus_client import generate_latest
 
 from extender import app
 from extender.announcer import Announcer
@@ -20,16 +23,14 @@ from extender.settings import Settings
 from podrail import catalog, profiles
 from podrail.errors import MalformedError
 from podrail.profiles import Loaded
-from podrail.topology import Topology
+from podrail.topology import Evidence, Topology
 from podrail_io import files, logs, serving
+from podrail_io.bulletin import Bulletin
 from podrail_io.environ import SettingsError
 from podrail_io.files import FileError
 from podrail_io.kube import Api, KubeError
 from podrail_io.living import Living
 from podrail_io.reflector import World
-
-SWITCH_SECONDS: Final = 0.0005
-"""How long a bind or a watch may keep a question waiting; CPython's own is ten times as long."""
 
 
 def main() -> None:
@@ -61,6 +62,7 @@ def _application(
     cluster = Cluster(api, shapes, around, Terms(settings.hold_seconds, settings.claim_seconds))
     metrics = Metrics(cluster.age, lambda: cluster.synced)
     fabrics.follow(api, profiles.RESOURCES, profiles.resource, world)
+    metrics.export_nodes(lambda: _evidence(cluster))
     fabrics.export(metrics.registry, "profiles")
 
     def problems() -> Sequence[str]:
@@ -78,10 +80,17 @@ def _application(
     judge = Judge(cluster, desk, settings.stale_seconds, _now, metrics.count_unscored)
     announcer = Announcer(api, _now)
     binder = Binder(api, cluster, desk, settings.scheduler, metrics, announcer, time.monotonic)
-    sys.setswitchinterval(SWITCH_SECONDS)
+    if settings.bulletin is not None:
+        told = metrics.registry
+        Bulletin(settings.bulletin, problems, lambda: generate_latest(told).decode()).start()
     for part in (fabrics, cluster, claimed, announcer):
         part.start()
     return app.create(judge, binder, metrics, problems)
+
+
+def _evidence(cluster: Cluster) -> Mapping[str, int]:
+    found = (cluster.standing(name).topology for name in cluster.survey.nodes.items())
+    return Counter((Evidence.NONE if one is None else one.evidence).value for one in found)
 
 
 def _now() -> datetime:

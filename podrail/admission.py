@@ -34,11 +34,16 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The AdmissionReview to send, the verdict, and the code of its reason if there is one."""
+    """The AdmissionReview to send, the verdict, and the code of its reason if there is one.
+
+    Where the pod got a marker, that and how many operations the patch has.
+    """
 
     body: bytes
     verdict: Verdict
     code: str = ""
+    marker: Injected | None = None
+    operations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +167,4 @@ def _patched(request: Review, result: Injection) -> Answer:
         return failed(request.uid)
     verdict = Verdict.INJECTED if result.marker.injected else Verdict.SKIPPED
     body = review.allow(request.uid, result.warnings, operations)
-    return Answer(body, verdict, result.marker.reason)
+    return Answer(body, verdict, result.marker.reason, result.marker, len(operations))

@@ -76,6 +76,15 @@ class Choice:
     conflict: bool
 
 
+class Alignment(StrEnum):
+    """How much of what a node's shape offers a pod is expected to get; metric labels."""
+
+    FULL = "full"
+    PARTIAL = "partial"
+    NONE = "none"
+    UNSCORED = "unscored"
+
+
 def wish(pod: Mapping[str, Any], gpu_resources: Sequence[str]) -> Wish | None:
     """The wish of a pod document; None if it was not injected, so that nothing is known of it."""
     metadata = pod.get("metadata") or {}
@@ -218,6 +227,18 @@ def chosen(
     """The choice of these rails, with what to expect of them on the node."""
     found = None if state is None else outlook.given(state, pod.need(fabric), rails)
     return Choice(rails, None if isinstance(found, Refused) else found, conflict)
+
+
+def alignment(choice_: Choice) -> Alignment:
+    """What is expected of a choice, in a word; unscored where nothing is known or nothing asked."""
+    relative = None if choice_.outlook is None else choice_.outlook.relative
+    if relative is None:
+        return Alignment.UNSCORED
+    # As the marker rounds: it is a sum over probabilities.
+    rounded = round(relative, 4)
+    if 0 < rounded < 1:
+        return Alignment.PARTIAL
+    return Alignment.FULL if rounded else Alignment.NONE
 
 
 def record(

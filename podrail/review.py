@@ -31,6 +31,8 @@ class Review:
     resource: str
     operation: str
     object: Any
+    name: str = ""
+    """The pod's, or what its name is to begin with: a generated one is not known yet."""
 
 
 def read(body: bytes) -> Review:
@@ -48,13 +50,16 @@ def read(body: bytes) -> Review:
     uid = request.get("uid")
     if not isinstance(uid, str) or not 0 < len(uid) <= _UID or not uid.isprintable():
         raise RequestError(f"request.uid: expected 1-{_UID} characters, got {shown(uid)}")
-    resource = request.get("resource")
+    resource, pod = request.get("resource"), request.get("object")
+    metadata = pod.get("metadata") if isinstance(pod, dict) else None
+    generated = metadata.get("generateName") if isinstance(metadata, dict) else None
     return Review(
         uid=uid,
         namespace=_text(request.get("namespace")),
         resource=_text(resource.get("resource")) if isinstance(resource, dict) else "",
         operation=_text(request.get("operation")),
-        object=request.get("object"),
+        object=pod,
+        name=_text(request.get("name")) or _text(generated),
     )
 
 

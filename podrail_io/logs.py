@@ -9,6 +9,8 @@ import math
 import time
 from typing import Any, Final, TextIO
 
+from podrail_io import trace
+
 MOST_MESSAGE: Final = 1024
 """The most characters of a message."""
 MOST_EXTRA: Final = 256
@@ -20,7 +22,11 @@ _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON; what was passed as `extra` is a key each."""
+    """A record as one line of JSON; what was passed as `extra` is a key each.
+
+    While a request with a traceparent is served, trace_id and span_id are keys of it too, named as
+    in OpenTelemetry's log data model.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, ASCII only: newlines, ANSI and U+2028 are escaped."""
@@ -31,6 +37,9 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage()[:MOST_MESSAGE],
         }
+        traced = trace.here()
+        if traced is not None:
+            line |= traced._asdict()
         extras = {key: _bounded(value) for key, value in vars(record).items() if key not in _OWN}
         if record.exc_info:
             extras["traceback"] = self.formatException(record.exc_info)[-MOST_TRACEBACK:]

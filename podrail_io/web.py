@@ -3,14 +3,15 @@
 import json
 import logging
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from typing import Any, Final
 
 from flask import Flask, Response, request
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Info
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from werkzeug.exceptions import HTTPException, InternalServerError
 
-from podrail_io import prompt
+from podrail_io import load, prompt, trace
 from podrail_io.prompt import WaitError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -25,17 +26,26 @@ _KEPT: Final = frozenset({"Allow", "Location"})
 def application(
     name: str, problems: Callable[[], Sequence[str]], registry: CollectorRegistry
 ) -> Flask:
-    """An application with /healthz, /readyz (503 while there are problems) and /metrics."""
+    """An application with /healthz, /readyz (503 while there are problems) and /metrics.
+
+    /healthz says that the main loop goes round, whatever the threads are at; /readyz takes one.
+    """
     app = Flask(name, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
     app.config["PROPAGATE_EXCEPTIONS"] = False
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _our_error)
     app.register_error_handler(WaitError, _postpone)
+    app.before_request(_begin)
     app.before_request(_check_post)
+    app.teardown_request(_end)
     app.add_url_rule("/healthz", "healthz", lambda: answer({"status": "ok"}))
     app.add_url_rule("/readyz", "readyz", lambda: _readiness(problems()))
     app.add_url_rule("/metrics", "metrics", lambda: _metrics(registry))
+    prompt.declare(app, "/healthz")
+    load.export(app, registry)
+    built = Info("podrail_build", "Which podrail this is.", registry=registry)
+    built.info({"program": name, "version": metadata.version("podrail")})
     return app
 
 
@@ -57,6 +67,14 @@ def raw(content: bytes, status: int = 200) -> Response:
 def refuse(status: int, message: str) -> Response:
     """A short error answer."""
     return answer({"error": message[:MOST_MESSAGE]}, status)
+
+
+def _begin() -> None:
+    trace.begin(request.headers.get("Traceparent", ""))
+
+
+def _end(_error: BaseException | None) -> None:
+    trace.end()
 
 
 def _check_post() -> Response | None:

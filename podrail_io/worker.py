@@ -65,6 +65,7 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
     def run(self) -> None:
         """Serve the application, which is loaded by now."""
         self._exchange = Exchange(self.wsgi, self.cfg, self._prompt_paths())
+        self._exchange.load.follow(lambda: len(self._queued) + self._inside)
         super().run()
 
     def _prompt_paths(self) -> frozenset[str]:
@@ -210,7 +211,7 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
             self.log.warning("request refused", extra={"peer": peer, "problem": str(error)})
             self._refuse(connection, error.status)
             return
-        connection.judged = exchange.remembered(call)
+        connection.judged = exchange.remembered(call, connection.judged)
         answer = None
         if self._exchange.is_prompt(call):
             answer = self._exchange.answer_promptly(call, last=not self.alive)
@@ -261,6 +262,7 @@ class HardenedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
             self._arrive(connection, whole=connection.add(b""))
 
     def _refuse(self, connection: Connection, status: HTTPStatus) -> None:
+        self._exchange.load.refuse(status)
         # Not waited for: a peer whose window is full does without the reason.
         with contextlib.suppress(OSError):
             connection.sock.send(exchange.refusal(status))

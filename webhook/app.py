@@ -10,11 +10,13 @@ from flask import Flask, Response
 from podrail import admission, review
 from podrail.admission import Answer, Directory, Verdict
 from podrail.errors import RequestError
+from podrail.review import Review
 from podrail_io import prompt, web
 from podrail_io.prompt import WaitError
 from webhook.metrics import Metrics
 
 _LOG: Final = logging.getLogger(__name__)
+_ODD: Final = {Verdict.DENIED, Verdict.FAILED}
 
 
 def create(
@@ -34,17 +36,33 @@ def create(
             metrics.refused.inc()
             return web.refuse(error.status, str(error))
         answer = _answer(request, directory)
-        metrics.admissions.labels(answer.verdict.value).inc()
-        metrics.seconds.observe(time.perf_counter() - began)
-        if answer.verdict in {Verdict.DENIED, Verdict.FAILED}:
-            told = {"verdict": answer.verdict.value, "code": answer.code, "uid": request.uid}
-            _LOG.warning("pod not injected", extra={**told, "namespace": request.namespace})
+        seconds = time.perf_counter() - began
+        metrics.count(answer)
+        metrics.seconds.observe(seconds)
+        _tell(request, answer, seconds)
         return web.raw(answer.body)
 
     return app
 
 
-def _answer(request: review.Review, directory: Callable[[], Directory]) -> Answer:
+def _tell(request: Review, answer: Answer, seconds: float) -> None:
+    """One line an admission: which pod, what became of it and why; nothing else of the pod."""
+    level = logging.WARNING if answer.verdict in _ODD else logging.INFO
+    marker = answer.marker
+    told = {
+        "uid": request.uid,
+        "namespace": request.namespace,
+        "pod": request.name,
+        "verdict": answer.verdict.value,
+        "code": answer.code,
+        "profile": "" if marker is None else marker.profile,
+        "operations": answer.operations,
+        "ms": round(seconds * 1000, 3),
+    }
+    _LOG.log(level, "pod admitted", extra=told)
+
+
+def _answer(request: Review, directory: Callable[[], Directory]) -> Answer:
     try:
         return admission.answer(request, directory())
     except WaitError:

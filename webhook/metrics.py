@@ -1,8 +1,12 @@
 """The webhook's metrics; no label holds what a user wrote."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from collections.abc import Iterable
 
-from podrail.admission import Verdict
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from podrail.admission import Answer, Verdict
 from podrail_io.tls import Certificates
 
 
@@ -11,10 +15,16 @@ class Metrics:
 
     def __init__(self, certificates: Certificates | None) -> None:
         self.registry = CollectorRegistry()
-        self.admissions = Counter(
-            "podrail_admissions_total",
-            "Admission requests by verdict.",
-            ["verdict"],
+        self._requests = Counter(
+            "podrail_admission_requests_total",
+            "Admission requests by what became of the pod, and the code of the reason if any.",
+            ["result", "reason"],
+            registry=self.registry,
+        )
+        self._injections = Counter(
+            "podrail_injections_total",
+            "What pods were given: networks, devices by resource, variables, late annotations.",
+            ["kind"],
             registry=self.registry,
         )
         self.refused = Counter(
@@ -23,23 +33,46 @@ class Metrics:
             registry=self.registry,
         )
         self.seconds = Histogram(
-            "podrail_admission_seconds",
+            "podrail_admission_duration_seconds",
             "Time from a body to its answer.",
             buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5),
             registry=self.registry,
         )
         for verdict in Verdict:
-            self.admissions.labels(verdict.value)
+            self._requests.labels(verdict.value, "")
         if certificates is not None:
-            expiry = Gauge(
-                "podrail_certificate_not_after_seconds",
-                "When the served certificate expires.",
-                registry=self.registry,
-            )
-            expiry.set_function(lambda: certificates.not_after)
-            errors = Gauge(
-                "podrail_certificate_reload_errors",
-                "Changes of the certificate files that could not be loaded.",
-                registry=self.registry,
-            )
-            errors.set_function(lambda: certificates.reload_errors)
+            self.registry.register(_Served(certificates))
+
+    def count(self, answer: Answer) -> None:
+        """Count an answer, and what its pod was given."""
+        self._requests.labels(answer.verdict.value, answer.code).inc()
+        marker = answer.marker
+        if marker is None or not marker.injected:
+            return
+        given = {
+            "networks": len(marker.networks),
+            "resources": sum(marker.resources.values()),
+            "variables": len(marker.env),
+            "late": len(marker.late),
+        }
+        for kind, many in given.items():
+            self._injections.labels(kind).inc(many)
+
+
+class _Served(Collector):
+    """The certificate that is served, as it is at each scrape."""
+
+    def __init__(self, certificates: Certificates) -> None:
+        self._certificates = certificates
+
+    def collect(self) -> Iterable[Metric]:
+        yield GaugeMetricFamily(
+            "podrail_cert_expiry_timestamp_seconds",
+            "When the served certificate expires.",
+            self._certificates.not_after,
+        )
+        yield CounterMetricFamily(
+            "podrail_cert_reload_errors",
+            "Changes of the certificate files that could not be loaded.",
+            self._certificates.reload_errors,
+        )

@@ -28,8 +28,8 @@ def pod(cluster: Cluster, namespace: str, name: str, seconds: float = 20) -> dic
     return cluster.client.get(path)
 
 
-FILTERS = 'podrail_extender_seconds_count{verb="filter"}'
-PRIORITIES = 'podrail_extender_seconds_count{verb="prioritize"}'
+FILTERS = 'podrail_extender_duration_seconds_count{verb="filter"}'
+PRIORITIES = 'podrail_extender_duration_seconds_count{verb="prioritize"}'
 REFUSED = 'podrail_nodes_refused_total{reason="no_rails"}'
 
 

@@ -6,6 +6,7 @@ import json
 import logging
 from typing import Any
 
+import fuzz
 import hypothesis
 import pytest
 import staging
@@ -111,7 +112,7 @@ def changed(document: Any, steps: list[int], value: object) -> Any:
     return copy
 
 
-@hypothesis.settings(max_examples=300, deadline=None)
+@fuzz.examples(300)
 @hypothesis.given(
     st.sampled_from(["filter", "prioritize"]), st.lists(st.integers(0, 9), max_size=7), ODD
 )
@@ -146,6 +147,35 @@ def test_a_fault_of_our_own_is_a_short_answer_and_a_logged_traceback(
     assert (500, {"error": "InternalServerError"}) == (answer.status_code, answer.json)
     assert "ZeroDivisionError" in caplog.text
     assert 200 == found.client.get("/healthz").status_code
+
+
+def test_calls_are_counted_by_what_came_of_them() -> None:
+    """Answered, refused as no request, or failed by a fault of ours."""
+    found = stage()
+
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    found.api.takes = broken
+    found.sees_pod({**staging.stranger(), "metadata": {"name": "p", "namespace": "n", "uid": "u"}})
+    found.post("filter", ARGUMENTS)
+    found.client.post("/filter", json={})
+    found.client.post(
+        "/bind", json={"PodName": "p", "PodNamespace": "n", "PodUID": "u", "Node": "a"}
+    )
+    assert [1, 1, 1] == [
+        found.count("extender_requests_total", verb=verb, result=result)
+        for verb, result in (("filter", "answered"), ("filter", "refused"), ("bind", "failed"))
+    ]
+    assert 2 == found.count("extender_duration_seconds_count", verb="filter")
+
+
+def test_nodes_are_counted_by_what_is_known_of_them() -> None:
+    """As it is at each scrape."""
+    found, counts = stage(), {"catalog": 2}
+    found.metrics.export_nodes(lambda: counts)
+    counts["none"] = 1
+    assert (2, 1) == (found.count("nodes", state="catalog"), found.count("nodes", state="none"))
 
 
 def test_the_metrics_name_no_pod_and_no_node() -> None:

@@ -57,6 +57,25 @@ def test_an_injected_pod_is_bound_with_its_placement() -> None:
         placement["conflict"],
     )
     assert (1, 0) == (found.count("binds_total", kind="placed"), found.count("bind_errors_total"))
+    assert 1 == found.count("placements_total", alignment="partial")
+
+
+def test_a_bind_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    """Which pod, where, and with what; nothing else of the pod."""
+    waiting = pod()
+    with caplog.at_level(logging.INFO):
+        stage(waiting).binds(waiting, "n")
+    (found,) = (vars(one) for one in caplog.records if one.name == "extender.binder")
+    expected = {
+        "message": "pod bound",
+        "uid": "u-0",
+        "namespace": "team",
+        "pod": "worker-0",
+        "node": "n",
+        "kind": "placed",
+        "alignment": "partial",
+    }
+    assert expected == {key: found[key] for key in expected}
 
 
 def test_the_bound_networks_are_those_of_the_chosen_rails() -> None:

@@ -65,6 +65,22 @@ def test_without_an_api_server_it_is_not_ready_and_stands_in_nobodys_way(tmp_pat
     assert "Traceback" not in child.errors
 
 
+def test_health_and_metrics_are_also_told_where_loopback_is_not_reached(tmp_path: Path) -> None:
+    """And nothing else is: no question of kube-scheduler's."""
+    with extender(tmp_path, PODRAIL_BULLETIN="127.0.0.1:0") as (child, _):
+        child.eventually(lambda: 2 == len([one for one in records(child) if "address" in one]))
+        addresses = {one["logger"]: one["address"] for one in records(child) if "address" in one}
+        port = int(addresses["podrail_io.bulletin"].rpartition(":")[2])
+        assert 503 == call(port, "GET", "/readyz")[0]
+        assert 200 == call(port, "GET", "/healthz")[0]
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+            connection.request("GET", "/metrics")
+            assert b"podrail_cache_synced 0.0" in connection.getresponse().read()
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+            connection.request("POST", "/bind", b"{}")
+            assert 501 == connection.getresponse().status
+
+
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [

@@ -217,6 +217,24 @@ def test_what_is_no_review_is_a_request_error(body: bytes) -> None:
         review.read(body)
 
 
+@pytest.mark.parametrize(
+    ("object_", "request_", "name"),
+    [
+        ({"metadata": {"name": "p"}}, {"name": "p"}, "p"),
+        ({"metadata": {"generateName": "p-"}}, {"name": ""}, "p-"),
+        ({"metadata": {"generateName": 5}}, {"name": 5}, ""),
+        ({"metadata": []}, {}, ""),
+        ([], {}, ""),
+    ],
+    ids=["name", "generated", "no texts", "no metadata", "no object"],
+)
+def test_a_pod_is_called_by_its_name_or_what_it_begins_with(
+    object_: Any, request_: dict[str, Any], name: str
+) -> None:
+    """For the log; whatever stands there is no error."""
+    assert name == review.read(builders.review(object_, **request_)).name
+
+
 def test_our_own_failure_lets_the_pod_pass_without_a_marker() -> None:
     """The policy decides, and the author reads whose fault it was."""
     sent = json.loads(admission.failed("u").body)["response"]

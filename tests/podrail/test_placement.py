@@ -21,6 +21,7 @@ from podrail.kubelet.node import Container, Kind, Policy
 from podrail.placement import Misfit
 from podrail.score import choice as choices
 from podrail.score import kin
+from podrail.score.outlook import Outlook
 from podrail.score.weights import Part
 from podrail.topology import Evidence, Judged, Nic, Tier, Topology
 from podrail.topology import State as Port
@@ -378,3 +379,19 @@ def test_the_kubelet_does_not_place_what_is_claimed() -> None:
     )
     strict = states.node(policy=Policy.SINGLE_NUMA_NODE)
     assert (4, None) == (wish.gpus, placement.judge(strict, wish, fabric))
+
+
+@pytest.mark.parametrize(
+    ("relative", "word"),
+    [(1.0, "full"), (0.99999, "full"), (0.5, "partial"), (0.0, "none"), (None, "unscored")],
+)
+def test_what_is_expected_has_a_word(relative: float | None, word: str) -> None:
+    """Against the best that the node's shape offers, as exactly as the marker says it."""
+    outlook = Outlook(0.1, relative, None, 1.0, (), (), None, ())
+    assert word == placement.alignment(placement.Choice((), outlook, conflict=False))
+
+
+def test_a_node_of_which_nothing_is_known_is_unscored() -> None:
+    """So is one that the kubelet will refuse."""
+    choice = placement.Choice((0,), None, conflict=False)
+    assert placement.Alignment.UNSCORED is placement.alignment(choice)

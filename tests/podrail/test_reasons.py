@@ -12,6 +12,8 @@ from podrail import reasons
 from podrail.reasons import Meaning
 
 GIVERS: Final = frozenset({"Reason", "PodError", "noting"})
+REPLACING: Final = "_replace"
+"""What gives a marker another reason, by keyword."""
 CATALOGUE_FILE: Final = "podrail/reasons.py"
 
 
@@ -26,10 +28,16 @@ def given() -> Iterator[tuple[str, str]]:
     """Every code that is written where a reason is made, and where that is."""
     for path, tree in trees():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and node.args and _name(node.func) in GIVERS:
-                code = node.args[0]
-                if isinstance(code, ast.Constant) and isinstance(code.value, str):
-                    yield code.value, f"{path}:{node.lineno}"
+            code = _code(node) if isinstance(node, ast.Call) else None
+            if isinstance(code, ast.Constant) and isinstance(code.value, str):
+                yield code.value, f"{path}:{code.lineno}"
+
+
+def _code(call: ast.Call) -> ast.expr | None:
+    """Where a call that gives a reason has its code."""
+    if _name(call.func) == REPLACING:
+        return next((one.value for one in call.keywords if one.arg == "reason"), None)
+    return call.args[0] if call.args and _name(call.func) in GIVERS else None
 
 
 def _name(function: ast.expr) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podrail_io import logs
+from podrail_io import logs, trace
 
 
 def line(**fields: Any) -> dict[str, Any]:
@@ -63,6 +63,20 @@ def test_an_extra_cannot_replace_the_lines_own_keys() -> None:
     found = line(msg="x", level="error", time="never", logger="other")
     assert ("info", "n") == (found["level"], found["logger"])
     assert found["time"].startswith("1970")
+
+
+def test_a_line_of_a_traced_request_leads_to_its_trace() -> None:
+    """By both ids, which no extra can replace; afterwards lines have neither."""
+    trace.begin("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+    try:
+        during = line(msg="x", trace_id="forged")
+    finally:
+        trace.end()
+    assert ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7") == (
+        during["trace_id"],
+        during["span_id"],
+    )
+    assert {"trace_id", "span_id"}.isdisjoint(line(msg="x"))
 
 
 def test_texts_are_cut() -> None:

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import logging
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
-from podrail_io import web
+from podrail_io import trace, web
 
 if TYPE_CHECKING:
     from flask import Response
@@ -31,6 +32,11 @@ def client(problems: list[str]) -> FlaskClient:
     @app.post("/echo")
     def _echo() -> Response:
         return web.raw(web.body())
+
+    @app.post("/traced")
+    def _traced() -> str:
+        here = trace.here()
+        return "" if here is None else here.span_id
 
     @app.post("/fail")
     def _fail() -> Response:
@@ -58,6 +64,23 @@ def test_metrics_are_those_of_the_registry(client: FlaskClient) -> None:
     answer = client.get("/metrics")
     assert b"podrail_calls_total 3.0\n" in answer.data
     assert answer.content_type.startswith("text/plain; version=")
+
+
+def test_metrics_say_which_podrail_it_is(client: FlaskClient) -> None:
+    """Program and version, as a gauge that is always 1."""
+    version = metadata.version("podrail")
+    told = f'podrail_build_info{{program="test",version="{version}"}} 1.0'
+    assert told in client.get("/metrics").text.splitlines()
+
+
+def test_a_request_is_served_in_its_trace(client: FlaskClient) -> None:
+    """And the next one, which has none, in none."""
+    given = {"Traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
+    assert ["00f067aa0ba902b7", ""] == [
+        client.post("/traced", data=b"{}", content_type=JSON, headers=headers).text
+        for headers in (given, {})
+    ]
+    assert trace.here() is None
 
 
 def test_the_body_is_the_bytes_sent(client: FlaskClient) -> None:

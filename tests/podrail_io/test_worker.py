@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import resource
 import select
 import socket
@@ -159,6 +160,9 @@ def test_overload_is_answered_429(plain: served.Served) -> None:
         status: sum(one == status for one, _ in answers) for status in (200, 429)
     }
     assert all(b"Retry-After: 1\r\n" in head for status, head in answers if status == 429)
+    told = plain.call("GET", "/metrics")[1].decode()
+    (count,) = re.findall(r'^podrail_http_refusals_total\{status="429"\} (.+)$', told, re.MULTILINE)
+    assert float(count) >= 10
 
 
 def _status_and_head(sock: socket.socket) -> tuple[int, bytes]:
@@ -316,4 +320,17 @@ def test_a_call_in_a_thread_delays_no_prompt_one(tmp_path: Path) -> None:
         begun = time.monotonic()
         assert server.call("POST", "/prompt", b"{}")[0] == 200
         assert time.monotonic() - begun < 0.5
+        assert [200, 200] == [one.result()[0] for one in slow]
+
+
+def test_liveness_depends_on_no_thread_and_readiness_does(tmp_path: Path) -> None:
+    """While the pool is stuck a replica gets no calls, and is not restarted for it."""
+    with served.served(tmp_path, "waiting", threads=2) as server, ThreadPoolExecutor() as pool:
+        slow = [pool.submit(server.call, "POST", "/slow?seconds=2", b"") for _ in range(2)]
+        time.sleep(0.3)
+        begun = time.monotonic()
+        assert server.call("GET", "/healthz")[0] == 200
+        assert time.monotonic() - begun < 0.5
+        assert server.call("GET", "/readyz")[0] == 200
+        assert time.monotonic() - begun > 1
         assert [200, 200] == [one.result()[0] for one in slow]

@@ -8,7 +8,10 @@ import pytest
 
 NAMED: Final = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 SHORT: Final = re.compile(r"`(test_\w+)`")
-REQUIREMENTS: Final = "docs/user/requirements-admission.md"
+REQUIREMENTS: Final = "docs/security/requirements.md"
+THREATS: Final = "docs/security/threats.md"
+MOST: Final = 57
+STATES: Final = {"proved", "in part", "open"}
 BESIDE: Final = {
     "docs/user/quotas.md": "tests/cluster/test_quotas.py",
     "docs/user/kueue.md": "tests/cluster/test_quotas.py",
@@ -21,14 +24,38 @@ def functions_of(path: str) -> set[str]:
     return {one.name for one in checkout.functions(checkout.ROOT / path)}
 
 
-def test_every_test_that_stands_for_a_requirement_exists() -> None:
-    """And each requirement from 19 to 29 has one."""
-    text = checkout.text(checkout.ROOT / REQUIREMENTS)
-    named = NAMED.findall(text)
+def rows(document: str) -> list[list[str]]:
+    """The cells of the rows of a document's tables, without the heads."""
+    lines = [one for one in checkout.text(checkout.ROOT / document).splitlines() if one[:1] == "|"]
+    cells = [[cell.strip() for cell in one.strip("|").split("|")] for one in lines]
+    rules = {number for number, one in enumerate(cells) if set("".join(one)) == {"-"}}
+    return [one for number, one in enumerate(cells) if not {number, number + 1} & rules]
+
+
+@pytest.mark.parametrize("document", [REQUIREMENTS, THREATS])
+def test_every_test_that_is_named_exists(document: str) -> None:
+    """In the file that it is said to be in."""
+    named = NAMED.findall(checkout.text(checkout.ROOT / document))
+    assert named
     assert [] == [f"{path}::{name}" for path, name in named if name not in functions_of(path)]
-    rows = [line for line in text.splitlines() if re.match(r"\| \d", line)]
-    assert [str(number) for number in range(19, 30)] == [row.split("|")[1].strip() for row in rows]
-    assert [] == [row for row in rows if not NAMED.search(row)]
+
+
+def test_each_requirement_is_proved_or_says_what_is_missing() -> None:
+    """All 57 in their order; where a test stands for less than the whole, the last column says so."""
+    found = rows(REQUIREMENTS)
+    assert [str(number) for number in range(1, MOST + 1)] == [one[0] for one in found]
+    assert {5} == {len(one) for one in found}
+    assert [] == [one[0] for one in found if one[2] not in STATES]
+    assert [] == [one[0] for one in found if one[2] != "open" and not NAMED.search(one[3])]
+    assert [] == [one[0] for one in found if one[2] != "proved" and not one[4]]
+
+
+def test_each_threat_has_a_control_and_a_test() -> None:
+    """A control that nothing tries is a hope."""
+    found = rows(THREATS)
+    assert found
+    assert {3} == {len(one) for one in found}
+    assert [] == [one[0] for one in found if not one[1] or not NAMED.search(one[2])]
 
 
 @pytest.mark.parametrize("document", BESIDE)

@@ -10,6 +10,7 @@ from typing import Any
 
 import bodies
 import builders
+import fuzz
 import hypothesis
 import jsonpatch
 import pytest
@@ -92,7 +93,7 @@ def check(answer: TestResponse) -> None:
         assert (400, ["error"]) == (answer.status_code, list(told))
 
 
-@hypothesis.settings(max_examples=2000, deadline=None)
+@fuzz.examples(2000)
 @hypothesis.given(bodies.ANY)
 def test_random_bodies_are_answered(body: bytes) -> None:
     """2,000 bodies, none of which is our fault: a review or a 400, and then the next."""
@@ -102,7 +103,7 @@ def test_random_bodies_are_answered(body: bytes) -> None:
 def test_the_application_answers_after_the_random_bodies() -> None:
     """The same application still injects, and has never had to blame itself."""
     assert "patch" in RANDOM.response(builders.review(builders.document()))
-    assert 0 == RANDOM.count("admissions_total", verdict="failed")
+    assert 0 == RANDOM.count("admission_requests_total", result="failed", reason="")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_a_fault_of_ours_stops_nobodys_pod(caplog: pytest.LogCaptureFixture) -> 
     assert ([True], 1) == ([sent["allowed"]], len(sent["warnings"]))
     assert "private detail" not in str(sent)
     assert ["private detail"] == [str(one.exc_info[1]) for one in caplog.records if one.exc_info]
-    assert 1 == webhook.count("admissions_total", verdict="failed")
+    assert 1 == webhook.count("admission_requests_total", result="failed", reason="")
 
 
 def test_an_unlabelled_pod_is_not_touched() -> None:
@@ -245,7 +246,7 @@ def test_the_authors_mistake_is_refused_with_what_to_change(
 def test_every_review_is_counted_by_its_verdict() -> None:
     """Verdicts are there from the start, at nought."""
     webhook = Webhook()
-    assert 0 == webhook.count("admissions_total", verdict="injected")
+    assert 0 == webhook.count("admission_requests_total", result="injected", reason="")
     for document in (
         builders.document(),
         builders.document(fabric=None),
@@ -254,11 +255,16 @@ def test_every_review_is_counted_by_its_verdict() -> None:
         webhook.post(builders.review(document))
     webhook.post(b"{}")
     counts = {
-        verdict: webhook.count("admissions_total", verdict=verdict)
-        for verdict in ("injected", "not_opted_in", "denied", "failed")
+        verdict: webhook.count("admission_requests_total", result=verdict, reason=reason)
+        for verdict, reason in (
+            ("injected", ""),
+            ("not_opted_in", ""),
+            ("denied", "UnknownProfile"),
+            ("failed", ""),
+        )
     }
     assert {"injected": 1, "not_opted_in": 1, "denied": 1, "failed": 0} == counts
-    assert (3, 1) == (webhook.count("admission_seconds_count"), webhook.count("requests_refused_total"))  # fmt: skip
+    assert (3, 1) == (webhook.count("admission_duration_seconds_count"), webhook.count("requests_refused_total"))  # fmt: skip
 
 
 def test_metrics_are_served_as_text() -> None:
@@ -266,7 +272,7 @@ def test_metrics_are_served_as_text() -> None:
     webhook = Webhook()
     webhook.post(builders.review(builders.document()))
     told = webhook.client.get("/metrics").text
-    assert 'podrail_admissions_total{verdict="injected"} 1.0\n' in told
+    assert 'podrail_admission_requests_total{reason="",result="injected"} 1.0\n' in told
 
 
 def test_a_refused_pod_is_logged_with_its_code(caplog: pytest.LogCaptureFixture) -> None:
@@ -276,6 +282,39 @@ def test_a_refused_pod_is_logged_with_its_code(caplog: pytest.LogCaptureFixture)
     found = [vars(one) for one in caplog.records]
     assert [("denied", "UnknownProfile", "team")] == [
         (one["verdict"], one["code"], one["namespace"]) for one in found
+    ]
+
+
+def test_an_admission_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    """Which pod, what became of it, by which profile and how much; nothing else of the pod."""
+    document = builders.document(annotations={"private": "detail"})
+    document["metadata"]["generateName"] = "worker-"
+    with caplog.at_level(logging.INFO):
+        Webhook().post(builders.review(document))
+    (found,) = (vars(one) for one in caplog.records if one.name == "webhook.app")
+    expected = {
+        "message": "pod admitted",
+        "levelname": "INFO",
+        "namespace": "team",
+        "pod": "worker-",
+        "verdict": "injected",
+        "code": "",
+        "profile": document["metadata"]["labels"][names.FABRIC],
+    }
+    assert expected == {key: found[key] for key in expected}
+    assert (True, True) == (found["operations"] > 1, found["ms"] > 0)
+    assert "detail" not in str(found)
+
+
+def test_what_pods_were_given_is_counted() -> None:
+    """Networks and devices by their number; a pod that was skipped adds nothing."""
+    webhook = Webhook()
+    webhook.post(builders.review(builders.document()))
+    given = [webhook.count("injections_total", kind=one) for one in ("networks", "resources")]
+    webhook.post(builders.review(builders.document(builders.container(gpus=0))))
+    assert [8, 8] == given
+    assert given == [
+        webhook.count("injections_total", kind=one) for one in ("networks", "resources")
     ]
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import logging
+import re
 import ssl
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import builders
+import checkout
 import commands
 import pytest
 import served
 import yaml
 from commands import Child
 
+from podrail import quantity
 from webhook import program
 
 
@@ -107,10 +113,9 @@ def _logging() -> Iterator[None]:
     [
         ({"LISTEN": "8443", "THREADS": "0"}, "PODRAIL_LISTEN: .*\nPODRAIL_THREADS: expected"),
         ({"PROFILES": "{folder}"}, r"bad\.yaml:\d+: "),
-        ({"CERT": "{folder}/bad.yaml", "KEY": "{folder}/bad.yaml"}, "PEM"),
         ({"KUBECONFIG": "{folder}/bad.yaml"}, r"bad\.yaml"),
     ],
-    ids=["settings", "profiles", "certificate", "kubeconfig"],
+    ids=["settings", "profiles", "kubeconfig"],
 )
 def test_what_is_wrong_at_the_start_ends_it(
     variables: dict[str, str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -121,3 +126,45 @@ def test_what_is_wrong_at_the_start_ends_it(
         monkeypatch.setenv(f"PODRAIL_{key}", text.format(folder=tmp_path))
     with pytest.raises(SystemExit, match=f"^podrail-webhook: (.|\n)*{told}"):
         program.main()
+
+
+MIB = 1024 * 1024
+HOSTILE = {
+    "deep": b"[" * 8 * MIB,
+    "wide": b"[" + b",".join([b'{"":0}'] * MIB) + b"]",
+    "a pod of empty containers": builders.review(
+        {"metadata": {}, "spec": {"containers": ["@"]}}
+    ).replace(b'"@"', b",".join([b"{}"] * 2 * MIB)),
+    "one long text": builders.review(builders.document(annotations={"a": "x" * 7 * MIB})),
+}
+
+
+def held(process: int) -> int:
+    """The most bytes that a process and its children have held."""
+    found = 0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        text = status.read_text() if status.exists() else ""
+        if str(process) in re.findall(r"^P(?:Pi|i)d:\t(\d+)$", text, re.MULTILINE):
+            found += int(re.findall(r"^VmHWM:\s+(\d+) kB$", text, re.MULTILINE)[0]) * 1024
+    return found
+
+
+def send(running: Running, body: bytes) -> None:
+    """Have a body read; whoever asks for too much at once is answered late or cut, which is well."""
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        assert running.call("POST", "/mutate", body)[0] in {200, 400, 429}
+
+
+def test_hostile_bodies_stay_within_the_charts_memory_limit(tmp_path: Path) -> None:
+    """Four at a time of the largest there are, of each kind; then a pod is injected as ever."""
+    values = yaml.safe_load((checkout.ROOT / "deploy/chart/podrail/values.yaml").read_text())
+    limit = values["webhook"]["resources"]["limits"]["memory"]
+    with webhook(tmp_path) as running, ThreadPoolExecutor(4) as pool:
+        for body in HOSTILE.values():
+            for asked in [pool.submit(send, running, body) for _ in range(4)]:
+                asked.result()
+        good = running.call("POST", "/mutate", builders.review(builders.document()))[1]
+        most = held(running.child.process.pid)
+        print(f"{most / MIB:.0f} MiB of {limit}", file=sys.stderr)
+        assert 0 < most < quantity.count(limit)
+    assert "patch" in good["response"]
