@@ -19,12 +19,12 @@ pytestmark = pytest.mark.cluster
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 OBJECTS = [
     (path.relative_to(DEPLOY), document)
-    for path in sorted(DEPLOY.rglob("*.yaml"))
+    for path in sorted(DEPLOY.glob("*/*.yaml"))
     for document in documents(path)
     # A custom resource's definition cannot have another name; test_profiles.py is about it.
     if document["kind"] not in {"KubeSchedulerConfiguration", "CustomResourceDefinition"}
 ]
-BINDS = 'podrail_extender_seconds_count{verb="bind"}'
+BINDS = 'podrail_extender_duration_seconds_count{verb="bind"}'
 DAEMON = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u"}
 
 

@@ -19,6 +19,7 @@ PLURALS = {
     "CustomResourceDefinition": "customresourcedefinitions",
     "NetworkAttachmentDefinition": "network-attachment-definitions",
     "NodeRails": "noderails",
+    "NetworkPolicy": "networkpolicies",
 }
 CONNECTIONS = 4
 CLUSTER_SCOPED = {"Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "FabricProfile", "NodeRails", *list(PLURALS)[:4]}  # fmt: skip
