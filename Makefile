@@ -28,8 +28,10 @@ test: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Run everything: unit, property,
 fuzz: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Try every law with twenty times as many examples; takes about an hour
 	PODRAIL_FUZZ=20 $(BIN)/python -m pytest -q -m "not cluster and not node" $(FUZZED) $(ARGS)
 
-generate: $(VENV)/dev.stamp ## Write the files of deploy/ that are made from the code
+generate: $(VENV)/dev.stamp ## Write the files that are made from code and chart: definitions, kustomize, lists of rights (needs Go)
 	PYTHONPATH=tests/support:. $(BIN)/python -m generated
+	PYTHONPATH=tests/support:. $(BIN)/python -m charted
+	PYTHONPATH=tests/support:. $(BIN)/python -m rights
 
 lint: $(VENV)/dev.stamp ## Check style, types, import contracts, test docstrings, spelling
 	$(BIN)/ruff check

@@ -43,14 +43,14 @@ PHASES: Final = (
         280,
     ),
     Phase(
-        "the real Multus, the kubelet's packages, a Go client with kube-apiserver's transport",
+        "the real Multus, the kubelet's packages, Helm and promtool, a Go client",
         "go",
-        130,
+        230,
         measured=False,
-        once="builds them first, once: about 15 min",
+        once="builds them first, once: about 25 min",
     ),
-    Phase("the real control plane", "cluster", 400),
-    Phase("a real node: kubelet, containerd, Multus and its plugins", "node", 240, measured=False),
+    Phase("the real control plane", "cluster", 700),
+    Phase("a real node: kubelet, containerd, Multus and its plugins", "node", 300, measured=False),
 )
 
 
