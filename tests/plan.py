@@ -39,7 +39,7 @@ class Phase:
 PHASES: Final = (
     Phase(
         "rules, doors and programs: unit and property tests",
-        "not go and not cluster and not node",
+        "not go and not cluster and not node and not image",
         280,
     ),
     Phase(
@@ -51,6 +51,13 @@ PHASES: Final = (
     ),
     Phase("the real control plane", "cluster", 700),
     Phase("a real node: kubelet, containerd, Multus and its plugins", "node", 300, measured=False),
+    Phase(
+        "the image: built for two architectures, run by containerd",
+        "image",
+        330,
+        measured=False,
+        once="debootstraps a Debian first, once: about 2 min",
+    ),
 )
 
 

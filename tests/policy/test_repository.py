@@ -9,7 +9,7 @@ from typing import Final
 import checkout
 import pytest
 
-LOCKS: Final = ("runtime.txt", "build.txt", "dev.txt")
+LOCKS: Final = ("runtime.txt", "build.txt", "dev.txt", "audit.txt")
 # Brackets around one letter, so that this file does not hold what it looks for.
 PRIVATE: Final = re.compile(r"(?<![\w.$~-])/(roo[t]|wor[k]|hom[e]/[a-z])\b(?!\.)")
 INDEX: Final = re.compile(r"(?i)-(extra-)?index[-]url[ =]+[^-\s]|://[^\s/]+/s[i]mple\b|://pypi[.]")
