@@ -14,7 +14,7 @@ LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extr
 export PYTHONSAFEPATH := 1
 
 .DEFAULT_GOAL := help
-.PHONY: image release audit help demo test fuzz generate lint bench cluster coverage install lock clean
+.PHONY: docs image release audit help demo test fuzz generate lint bench cluster coverage install lock clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,7 @@ generate: $(VENV)/dev.stamp ## Write the files that are made from code and chart
 	PYTHONPATH=tests/support:. $(BIN)/python -m generated
 	PYTHONPATH=tests/support:. $(BIN)/python -m charted
 	PYTHONPATH=tests/support:. $(BIN)/python -m rights
+	PYTHONPATH=tests/support:. $(BIN)/python -m reference
 
 lint: $(VENV)/dev.stamp ## Check style, types, import contracts, test docstrings, spelling
 	$(BIN)/ruff check
@@ -51,6 +52,9 @@ coverage: $(VENV)/dev.stamp ## Report what COVERAGE=1 make test measured
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='podrail/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
+
+docs: $(VENV)/dev.stamp ## Build the documentation's site into build/site
+	$(BIN)/mkdocs build --strict --quiet
 
 image: $(VENV)/dev.stamp ## Build the image for amd64 and arm64 into dist/; root on Debian 12 with buildah, debootstrap
 	PYTHON=$(CURDIR)/$(BIN)/python deploy/images/build $(ARGS)
