@@ -8,8 +8,10 @@ from typing import Any, NoReturn
 import click
 
 from podrail_cli import (
+    completion,
     decode_log,
     demo,
+    discover,
     doctor,
     explaining,
     given,
@@ -22,6 +24,7 @@ from podrail_cli import (
     scheduler_config,
     simulating,
     topology,
+    verify,
 )
 from podrail_cli.given import (
     FILE,
@@ -80,6 +83,8 @@ main.add_command(doctor.doctor_command)
 main.add_command(decode_log.decode_log_command)
 main.add_command(simulating.simulate_command)
 main.add_command(scheduler_config.scheduler_config_command)
+main.add_command(verify.verify_command)
+main.add_command(completion.completion_command)
 
 
 def _rendered(form: str, entries: Sequence[Entry], changed: Sequence[Any]) -> str:
@@ -151,14 +156,28 @@ def _show_node(name: str, cluster: Path | None, connect: Callable[[], Api], form
     sys.exit(int(found.topology is None))
 
 
-@main.command("profiles", epilog="Example: podrail profiles sriov-rails > my-fabric.yaml")
-@click.argument("name", required=False)
+@main.command("profiles", epilog=discover.EXAMPLES)
+@click.argument("name", required=False, shell_complete=completion.profiles)
+@click.option(
+    "--discover", "drafting", is_flag=True, help="Draft profiles from what a cluster shows."
+)
+@click.option(
+    "--cluster",
+    type=click.Path(exists=True, path_type=Path),
+    help="With --discover: file or folder as kubectl get -o json writes it, not a live cluster.",
+)
+@KUBECONFIG
+@SERVER
 @click.option(
     "-o", "--output", "form", type=click.Choice(["table", "json", "yaml"]), default="table"
 )
-def profiles_command(name: str | None, form: str) -> None:
-    """List the shipped fabric profiles, or print one as YAML to start your own from."""
+def profiles_command(name: str | None, form: str, *, drafting: bool, **where: Any) -> None:
+    """List the shipped fabric profiles, print one to start your own from, or draft your own."""
     known = library.documents()
+    if drafting:
+        discover.show(name, form, **where)
+    if where["cluster"] is not None:
+        raise InputError("--cluster needs --discover, which says what to read it for")
     if name is not None:
         if name not in known:
             raise InputError(f"no shipped profile {name!r}; there are {', '.join(sorted(known))}")

@@ -1,0 +1,1 @@
+"""What a cluster shows of its fabric, and the FabricProfile that follows from it, as a draft."""
