@@ -17,6 +17,7 @@ from podrail.profiles import resource
 NETWORKS: Final = frozenset({"NadMissing", "NadUnreachable", "NadMalformed", "ResourceMismatch"})
 """The codes of podrail.lint that make NetworksResolved false."""
 RESOURCES: Final = frozenset({"ResourceNotAdvertised"})
+_DECISIVE: Final = NETWORKS | RESOURCES | {"NobodyPlaces"}
 MOST_MESSAGE: Final = 32_768
 """What meta/v1 Condition allows."""
 
@@ -38,6 +39,8 @@ class Scenery:
     nads: Mapping[str, Nad]
     nodes: tuple[Mapping[str, Any], ...]
     isolation: Isolation
+    placed: bool = True
+    """Whether a scheduler asks the extender."""
 
 
 def of(document: Mapping[str, Any], scenery: Scenery) -> tuple[Condition, ...]:
@@ -52,7 +55,8 @@ def of(document: Mapping[str, Any], scenery: Scenery) -> tuple[Condition, ...]:
             Condition("NetworksResolved", *unknown),
             Condition("ResourcesAdvertised", *unknown),
         )
-    reasons = lint.check(found, scenery.nads, scenery.nodes, scenery.isolation)
+    around = (scenery.nads, scenery.nodes, scenery.isolation)
+    reasons = lint.check(found, *around, placed=scenery.placed)
     networks = _part("NetworksResolved", "Resolved", reasons, NETWORKS)
     resources = _part("ResourcesAdvertised", "Advertised", reasons, RESOURCES)
     return (_ready(reasons), networks, resources)
@@ -91,10 +95,10 @@ def _stamped(
 
 def _ready(reasons: Iterable[Reason]) -> Condition:
     """Every reason in one message; those that decide come first."""
-    found = sorted(reasons, key=lambda one: one.code not in NETWORKS | RESOURCES)
+    found = sorted(reasons, key=lambda one: one.code not in _DECISIVE)
     if not found:
         return Condition("Ready", "True", "Sound", "")
-    decides = found[0].code in NETWORKS | RESOURCES
+    decides = found[0].code in _DECISIVE
     reason = found[0].code if decides else "Warnings"
     return _condition("Ready", "False" if decides else "True", reason, _told(found))
 

@@ -7,18 +7,24 @@ import random
 import sys
 import time
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from controller import viewing
 from controller.agents import Agents
+from controller.conditions import Scenery
 from controller.docket import Docket, Rules
 from controller.reconciler import MANAGER, Reconciler, Times, View
 from controller.reporter import Clocks, Reporter
 from controller.scribe import Scribe
 from controller.settings import Settings
 from controller.templates import Templates
-from podrail import profiles
+from controller.viewing import Parts
+from podrail import catalog, profiles
+from podrail.errors import MalformedError
 from podrail.profiles import Loaded
+from podrail.topology import Topology
 from podrail_io import files, logs, serving, web
 from podrail_io.environ import SettingsError
 from podrail_io.files import FileError
@@ -36,19 +42,28 @@ def main() -> None:
         api = Api.connect(settings.kubeconfig, settings.server)
         shipped = files.package_documents(*profiles.SHIPPED)
         fabrics = Living(shipped, settings.profiles, profiles.layered)
-    except (SettingsError, FileError, KubeError, OSError) as error:
+        shapes = _shapes(settings)
+    except (SettingsError, FileError, KubeError, MalformedError, OSError) as error:
         sys.exit(f"podrail-controller: {error}")
-    serving.serve(lambda: _application(settings, api, fabrics), settings.serving)
+    serving.serve(lambda: _application(settings, api, fabrics, shapes), settings.serving)
 
 
-def _application(settings: Settings, api: Api, fabrics: Living[Loaded]) -> Any:
+def _shapes(settings: Settings) -> Mapping[str, Topology]:
+    own = [] if settings.shapes is None else files.folder_documents(settings.shapes)
+    return catalog.read([*files.package_documents("podrail", "data/shapes"), *own])
+
+
+def _application(
+    settings: Settings, api: Api, fabrics: Living[Loaded], shapes: Mapping[str, Topology]
+) -> Any:
     world = World(time.monotonic, random.SystemRandom().random)
     view = View(api, world)
     fabrics.follow(api, profiles.RESOURCES, profiles.resource, world)
     identity = settings.identity or f"{platform.node()}_{uuid.uuid4()}"
     around = Surroundings(time.monotonic, _now, random.SystemRandom().random)
     lease = Lease(api, (settings.namespace, MANAGER), identity, around)
-    reconciler = Reconciler(api, view, lease, Times(_stamp, time.thread_time), settings.isolation)
+    site = Scenery({}, (), settings.isolation, placed=bool(settings.schedulers))
+    reconciler = Reconciler(api, view, lease, Times(_stamp, time.thread_time), site)
     templates = Templates(api, world, lease, fabrics, reconciler.metrics)
     # The worker ends in good order at SIGTERM, and the next process need not wait for the lease.
     atexit.register(lease.stop)
@@ -64,6 +79,7 @@ def _application(settings: Settings, api: Api, fabrics: Living[Loaded]) -> Any:
     )
     for each in (view, fabrics, lease, reconciler, templates, reporter):
         each.start()
+    viewing.serve(settings, api, world, Parts(view, docket, lease, fabrics), shapes)
 
     def problems() -> list[str]:
         return [*view.problems(), *templates.problems(), *docket.problems()]

@@ -4,14 +4,13 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from controller import conditions, guard
 from controller.conditions import Scenery
 from controller.metrics import Metrics
 from podrail import nad, profile, profiles
-from podrail.nad import Isolation, Nad
 from podrail_io.kube import Api, Document, KubeError, StatusError
 from podrail_io.lease import SPARE_SECONDS, Lease
 from podrail_io.reflector import NOT_FOUND, Reflector, World
@@ -35,7 +34,7 @@ class View:
     def __init__(self, api: Api, world: World) -> None:
         self._news = threading.Event()
         self.profiles: Reflector[Document] = self._watch(api, profiles.RESOURCES, _profile, world)
-        self.nads: Reflector[Nad] = self._watch(api, nad.DEFINITIONS, nad.read, world)
+        self.nads: Reflector[nad.Nad] = self._watch(api, nad.DEFINITIONS, nad.read, world)
         self.nodes: Reflector[Document] = self._watch(api, NODES, _node, world)
 
     def start(self) -> None:
@@ -68,9 +67,9 @@ class View:
         found = self.nodes.get(node)
         return None if found is None else str(found["metadata"]["uid"])
 
-    def scenery(self, isolation: Isolation) -> Scenery:
-        """What is around the profiles now."""
-        return Scenery(self.nads.items(), tuple(self.nodes.items().values()), isolation)
+    def scenery(self, site: Scenery) -> Scenery:
+        """What is around the profiles now; site says what does not change."""
+        return replace(site, nads=self.nads.items(), nodes=tuple(self.nodes.items().values()))
 
     def _watch(
         self, api: Api, path: str, keep: Callable[[Document], Any], world: World
@@ -95,13 +94,13 @@ class Reconciler:
         view: View,
         lease: Lease,
         times: Times,
-        isolation: Isolation,
+        site: Scenery,
     ) -> None:
         self._api = api
         self._view = view
         self._lease = lease
         self._times = times
-        self._isolation = isolation
+        self._site = site
         self._stopping = threading.Event()
         self.metrics = Metrics(lambda: lease.held, view.age)
 
@@ -134,7 +133,7 @@ class Reconciler:
 
     def round(self) -> bool:
         """Write each status that is not what it should be; False if one could not be written."""
-        scenery = self._view.scenery(self._isolation)
+        scenery = self._view.scenery(self._site)
         ready: Counter[str] = Counter()
         written = True
         for name, document in self._view.profiles.items().items():

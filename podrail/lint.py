@@ -25,6 +25,7 @@ CODES: Final = (
     "NadMalformed",
     "NadMissing",
     "NadUnreachable",
+    "NobodyPlaces",
     "OverlayPodNetwork",
     "RdmaPluginMissing",
     "ResourceMismatch",
@@ -44,8 +45,13 @@ def check(
     nads: Mapping[str, Nad],
     nodes: Iterable[Mapping[str, Any]],
     isolation: Isolation = OPEN,
+    *,
+    placed: bool = True,
 ) -> tuple[Reason, ...]:
-    """Every reason, in the order of the rules; nads by namespace/name, nodes as documents."""
+    """Every reason, in the order of the rules; nads by namespace/name, nodes as documents.
+
+    placed says whether a scheduler asks the extender.
+    """
     of_rail: dict[int | None, str] = {
         one.rail: one.name for one in profile.resources if one.rail is not None
     }
@@ -61,7 +67,14 @@ def check(
     )
     found = fleet.of(profile, nodes, {use.nad.resource for use in uses if use.nad.resource})
     scene = Scene(profile, nads, isolation, uses, found)
-    return tuple(reason for rule in _RULES for reason in rule(scene))
+    scheduler = profile.extras.scheduler_name
+    alone = () if placed or not scheduler else (_nobody_places(scheduler),)
+    return (*alone, *(reason for rule in _RULES for reason in rule(scene)))
+
+
+def _nobody_places(scheduler: str) -> Reason:
+    message = f"no scheduler asks the extender, so pods would wait for {scheduler!r}: take it out"
+    return Reason("NobodyPlaces", "spec.extras.schedulerName", message)
 
 
 def warnings(

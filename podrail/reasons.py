@@ -97,6 +97,11 @@ _PODS: Final[Mapping[str, Meaning]] = {
         "Set spec.mode of the profile to Enforce when the reason for it is gone.",
         who=Who.ADMIN,
     ),
+    "Observed": _skipped(
+        "The profile's mode is Observe, so it is only told what the pod would get.",
+        "Set spec.mode of the profile to Enforce when pods are to get their rails.",
+        who=Who.ADMIN,
+    ),
     "MirrorPod": _skipped(
         "The pod is the kubelet's copy of a static pod, which cannot be changed.",
         "Create the pod through the API server if it is to have rails.",
@@ -224,6 +229,10 @@ _NETWORKS: Final[Mapping[str, Meaning]] = {
     "ResourceNotAdvertised": _of_profile(
         "No node has the resource, so no pod that asks for it can start.",
         "Look at the device plugin, or correct the resource's name.",
+    ),
+    "NobodyPlaces": _of_profile(
+        "The profile names a scheduler for its pods, and none is installed that asks the extender.",
+        "Install podrail's scheduler, or take schedulerName out of the profile.",
     ),
     "RdmaPluginMissing": _of_profile(
         "The network of a VF does not move its RDMA device into the pod.",

@@ -55,7 +55,8 @@ def run(*, once: bool, as_json: bool) -> None:
             if as_json:
                 click.echo(output.as_json(told))
             elif not once:
-                _wait(stage, say)
+                running.append(Program("podrail-controller", folder, _page_settings(shapes, stage)))
+                _wait(stage, running[-1].told("page listening", "page"), say)
         finally:
             for program in reversed(running):
                 program.stop()
@@ -75,6 +76,17 @@ def _extender_settings(shapes: Path, server: str) -> dict[str, str]:
         "PODRAIL_LISTEN": "127.0.0.1:0",
         "PODRAIL_SERVER": server,
         "PODRAIL_SHAPES": str(shapes),
+    }
+
+
+def _page_settings(shapes: Path, stage: Stage) -> dict[str, str]:
+    """The controller has nothing to report here, but serves the rail map."""
+    return {
+        "PODRAIL_LISTEN": "127.0.0.1:0",
+        "PODRAIL_SERVER": stage.api.url,
+        "PODRAIL_SHAPES": str(shapes),
+        "PODRAIL_PAGE": "127.0.0.1:0",
+        "PODRAIL_PAGE_WEBHOOK": stage.webhook.address,
     }
 
 
@@ -146,9 +158,10 @@ def _tell_placement(
     say("\nTry your own pod:  podrail inject -f your-pod.yaml --profile sriov-rails -o diff")
 
 
-def _wait(stage: Stage, say: Say) -> None:
+def _wait(stage: Stage, page: str, say: Say) -> None:
     say(f"\nwebhook  {stage.webhook.url}/mutate\nextender {stage.extender.url}")
-    say("Both keep running; Ctrl-C ends everything.")
+    say(f"rail map http://{page}/  (nodes, rails, jobs: open it in a browser)")
+    say("All keep running; Ctrl-C ends everything.")
     try:
         signal.pause()
     except KeyboardInterrupt:

@@ -81,11 +81,15 @@ class Program:
             response = connection.getresponse()
             return response.status, json.loads(response.read())
 
-    def _listening(self) -> str:
+    def told(self, message: str, key: str) -> str:
+        """What its first log line with a message says under a key; empty if there is none yet."""
         for line in self._log.read_text(errors="replace").splitlines():
-            if line.startswith("{") and (record := json.loads(line))["message"] == "listening":
-                return str(record["address"])
+            if line.startswith("{") and (record := json.loads(line))["message"] == message:
+                return str(record[key])
         return ""
+
+    def _listening(self) -> str:
+        return self.told("listening", "address")
 
     def _ready(self) -> str:
         return "ready" if self._call("GET", "/readyz")[0] == http.client.OK else ""

@@ -39,7 +39,7 @@ class Phase:
 PHASES: Final = (
     Phase(
         "rules, doors and programs: unit and property tests",
-        "not go and not cluster and not node and not image",
+        "not go and not cluster and not node and not image and not page",
         280,
     ),
     Phase(
@@ -51,6 +51,7 @@ PHASES: Final = (
     ),
     Phase("the real control plane", "cluster", 700),
     Phase("a real node: kubelet, containerd, Multus and its plugins", "node", 300, measured=False),
+    Phase("the rail map page in Chromium", "page", 90, measured=False),
     Phase(
         "the image: built for two architectures, run by containerd",
         "image",

@@ -19,6 +19,7 @@ from typing import Any, Final
 import blocks
 import creation
 import mutation
+import page
 import programs
 import ranking
 import scheduling
@@ -57,21 +58,24 @@ def main() -> int:
 
 def measured(folder: Path, client: Client, effort: Effort) -> dict[str, Any]:
     """All figures. The webhook comes first, while no control plane shares the cores."""
-    tell("1/5 the webhook beside a null handler")
+    tell("1/6 the webhook beside a null handler")
     found = {"webhook": mutation.measure(folder / "mutation", client, effort)}
-    tell(f"2/5 starting a control plane of Kubernetes {binaries.VERSION}")
+    tell(f"2/6 starting a control plane of Kubernetes {binaries.VERSION}")
     with Cluster() as cluster, programs.running(folder / "cluster") as started:
         installed = Installed(cluster)
-        tell("2/5 pod creation without a webhook, with an allow-only one, with podrail's")
+        tell("2/6 pod creation without a webhook, with an allow-only one, with podrail's")
         found["pod_creation"] = creation.measure(installed, started, client, effort)
         pods = storm.PODS if effort is blocks.FULL else storm.FEW
-        tell(f"3/5 {pods} pods at once")
+        tell(f"3/6 {pods} pods at once")
         found["storm"] = storm.measure(installed, started, client, pods)
         scale = ranking.FULL if effort is blocks.FULL else ranking.QUICK
-        tell(f"4/5 filter and prioritize beside a null handler, {scale.nodes} nodes")
+        tell(f"4/6 filter and prioritize beside a null handler, {scale.nodes} nodes")
         found["extender"] = ranking.measure(installed, started, client, effort, scale)
-    tell("5/5 pods through a real kube-scheduler, with podrail and without")
+    tell("5/6 pods through a real kube-scheduler, with podrail and without")
     found["scheduling"] = scheduling.measure(folder / "scheduling", client, effort)
+    tell("6/6 the rail map page")
+    requests = page.REQUESTS if effort is blocks.FULL else page.FEW
+    found["page"] = page.measure(requests=requests)
     return found
 
 

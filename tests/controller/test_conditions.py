@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import builders
@@ -156,3 +157,16 @@ def test_conditions_of_others_are_not_ours_to_judge() -> None:
     foreign = {"type": "Theirs", "status": "False"}
     mixed = {**found, "status": {**status, "conditions": [*status["conditions"], foreign]}}
     assert conditions.status(mixed, conditions.of(mixed, EMPTY), LATER) is None
+
+
+@pytest.mark.parametrize("placed", [True, False])
+@pytest.mark.parametrize("extras", [{}, {"schedulerName": "podrail"}], ids=["any", "its own"])
+def test_a_profile_whose_scheduler_nobody_installed_is_not_ready(
+    extras: dict[str, str], placed: bool
+) -> None:
+    """Its pods would wait for ever."""
+    made = document(attachment="None", extras=extras)
+    ready, *_ = conditions.of(made, replace(EMPTY, placed=placed))
+    hangs = bool(extras) and not placed
+    assert hangs == (ready.status == "False")
+    assert hangs == (ready.reason == "NobodyPlaces")

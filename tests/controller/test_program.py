@@ -13,6 +13,7 @@ from typing import Any
 import builders
 import commands
 import kinds_api
+import mapped
 import pytest
 from commands import Child
 from kinds_api import KindsApi
@@ -81,3 +82,23 @@ def test_without_a_cluster_it_ends_with_a_message(tmp_path: Path) -> None:
         assert 1 == child.wait()
     assert "podrail-controller: no cluster around" in child.errors
     assert "Traceback" not in child.errors
+
+
+def test_the_page_is_served_beside_its_work(server: KindsApi, tmp_path: Path) -> None:
+    """At an address of its own, once it is given one; it follows nothing before somebody looks."""
+    mapped.put(server, mapped.documents())
+    variables = {
+        "PODRAIL_LISTEN": "127.0.0.1:0",
+        "PODRAIL_SERVER": server.url,
+        "PODRAIL_PAGE": "127.0.0.1:0",
+        "PODRAIL_PAGE_WEBHOOK": "127.0.0.1:9",
+    }
+    with commands.running(tmp_path / "run", "podrail-controller", **variables) as child:
+        child.eventually(lambda: '"page listening"' in child.errors)
+        lines = [json.loads(one) for one in child.errors.splitlines() if '"page listening"' in one]
+        with urllib.request.urlopen(f"http://{lines[0]['page']}/fleet.json", timeout=30) as answer:
+            assert 9 == json.loads(answer.read())["sum"]["nodes"]
+        with urllib.request.urlopen(f"http://{lines[0]['page']}/health.json", timeout=30) as answer:
+            told = {one["check"]: one for one in json.loads(answer.read())["findings"]}
+        assert ("ok", "fail") == (told["map"]["verdict"], told["certificate"]["verdict"])
+        assert 0 == child.stop()

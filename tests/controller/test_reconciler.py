@@ -13,9 +13,10 @@ import kinds_api
 import pytest
 from kinds_api import KindsApi
 
+from controller.conditions import Scenery
 from controller.reconciler import MANAGER, NODES, Reconciler, Times, View
 from podrail import profiles
-from podrail.nad import Isolation
+from podrail.nad import OPEN
 from podrail_io.kube import Api
 from podrail_io.lease import Lease, Surroundings
 from podrail_io.reflector import World
@@ -44,7 +45,7 @@ class Running:
         )
         self.lease = Lease(api, ("home", MANAGER), "me", around)
         self.reconciler = Reconciler(
-            api, self.view, self.lease, Times(lambda: NOW, time.thread_time), Isolation()
+            api, self.view, self.lease, Times(lambda: NOW, time.thread_time), Scenery({}, (), OPEN)
         )
 
     def start(self) -> None:

@@ -28,7 +28,17 @@ def test_schedulers_that_ask_the_extender_are_named() -> None:
     assert frozenset({"podrail"}) == Settings.from_environ({}).schedulers
     found = Settings.from_environ({"PODRAIL_SCHEDULERS": "default-scheduler, own,"})
     assert frozenset({"default-scheduler", "own"}) == found.schedulers
+    assert frozenset() == Settings.from_environ({"PODRAIL_SCHEDULERS": "none"}).schedulers
     assert 900 == found.stale_seconds
+
+
+def test_the_page_is_served_only_where_it_is_said() -> None:
+    """And the webhook is looked for in podrail's own namespace."""
+    bare = Settings.from_environ({"PODRAIL_NAMESPACE": "rails"})
+    assert (None, None) == (bare.page, bare.shapes)
+    assert ("podrail-webhook.rails.svc", 443) == bare.webhook
+    found = Settings.from_environ({"PODRAIL_PAGE": "[::1]:8081", "PODRAIL_PAGE_WEBHOOK": "a:1"})
+    assert (("::1", 8081), ("a", 1)) == (found.page, found.webhook)
 
 
 def test_every_wrong_variable_is_told() -> None:

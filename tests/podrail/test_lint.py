@@ -41,11 +41,13 @@ class Case:
     definitions: list[Any]
     nodes: list[Any] = field(default_factory=lambda: nads.nodes(4, **HCA))
     isolation: Isolation = OPEN
+    placed: bool = True
 
     def told(self) -> list[str]:
         """The reasons as lines."""
         profile = builders.fabric(**self.spec)
-        found = lint.check(profile, nads.made(*self.definitions), self.nodes, self.isolation)
+        around = (nads.made(*self.definitions), self.nodes, self.isolation)
+        found = lint.check(profile, *around, placed=self.placed)
         return [f"{one.code} {one.path}: {one.message}" for one in found]
 
 
@@ -99,6 +101,8 @@ CASES = {
         [],
         nads.nodes(3, annotations={"flannel.alpha.coreos.com/backend-type": "vxlan"}),
     ),
+    "placed": Case({"extras": {"schedulerName": "podrail"}}, []),
+    "not placed": Case({"extras": {"schedulerName": "podrail"}}, [], placed=False),
 }
 GOLDEN = yaml.safe_load(checkout.text(checkout.ROOT / "tests/data/lint.yaml"))
 

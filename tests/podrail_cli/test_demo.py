@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,13 @@ def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
     """It runs until then, says that the cluster is simulated, and how to try one's own pod."""
     with commands.running(tmp_path / "demo", "podrail", "demo") as child:
         child.eventually(lambda: "Ctrl-C ends everything" in child.output)
-        assert {"podrail-webhook", "podrail-extender"} <= {
+        assert {"podrail-webhook", "podrail-extender", "podrail-controller"} <= {
             Path(word).name for line in child.left() for word in line.split()
         }
+        address = child.output.partition("rail map ")[2].split()[0]
+        with urllib.request.urlopen(f"{address}jobs.json", timeout=30) as answer:
+            jobs = {one["key"]: one["pods"] for one in json.loads(answer.read())["jobs"]}
+        assert {"demo/train-0": 4, "demo/train-1": 4} == jobs
         assert (0, []) == (child.stop(signal.SIGINT), left(child))
     shown = child.output
     assert "simulated" in shown.splitlines()[0]

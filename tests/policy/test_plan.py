@@ -34,7 +34,7 @@ BROKEN = "import nothing_of_this_name\n"
             ],
             id="missing in CI",
         ),
-        pytest.param(BROKEN, False, 1, ["0 passed, 5 failed", "Everything"], id="broken"),
+        pytest.param(BROKEN, False, 1, ["0 passed, 6 failed", "Everything"], id="broken"),
     ],
 )
 def test_how_a_run_ends(
