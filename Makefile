@@ -14,7 +14,7 @@ LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extr
 export PYTHONSAFEPATH := 1
 
 .DEFAULT_GOAL := help
-.PHONY: docs image release audit help demo test fuzz generate lint bench cluster coverage install lock clean
+.PHONY: soak docs image release audit help demo test fuzz generate lint bench cluster coverage install lock clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ lint: $(VENV)/dev.stamp ## Check style, types, import contracts, test docstrings
 	PYTHONPATH=. $(BIN)/lint-imports
 	$(BIN)/interrogate --quiet tests
 	$(BIN)/codespell
+
+soak: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Call webhook and extender for 15 minutes; memory and threads must stay flat (ARGS="--seconds 120")
+	@PYTHONPATH=tests/support $(BIN)/python tests/soak/run.py $(ARGS)
 
 bench: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Measure; prints JSON
 	@PYTHONPATH=tests/support:tests/bench $(BIN)/python tests/bench/run.py $(ARGS)
