@@ -48,7 +48,7 @@ def test_once_ends_by_itself_with_what_it_did(tmp_path: Path) -> None:
 def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
     """It runs until then, says that the cluster is simulated, and how to try one's own pod."""
     with commands.running(tmp_path / "demo", "podrail", "demo") as child:
-        child.eventually(lambda: "Ctrl-C ends everything" in child.output)
+        child.eventually(lambda: "Ctrl-C ends everything" in child.output, 60)
         assert {"podrail-webhook", "podrail-extender", "podrail-controller"} <= {
             Path(word).name for line in child.left() for word in line.split()
         }

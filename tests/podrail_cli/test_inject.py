@@ -200,8 +200,8 @@ EXAMPLES = {
     str(path): files.file_documents(checkout.ROOT / path)
     for path in checkout.files()
     if path.parts[0] == "examples" and path.suffix in {".yaml", ".yml", ".json"}
-    # Traces of jobs hold no pods; test_simulate runs them.
-    if path.parts[1] != "traces"
+    # Traces of jobs and clusters are no workloads; test_simulate and test_explain read them.
+    if path.parts[1] not in {"traces", "clusters"}
 }
 PROFILES = {
     path for path, found in EXAMPLES.items() if found[0].document["kind"] == "FabricProfile"
@@ -210,10 +210,13 @@ PROFILES = {
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.keys() - PROFILES))
 def test_every_example_of_a_workload_is_injected(path: str) -> None:
-    """Podrail accepts it as it stands, and every template in it has opted in."""
+    """Podrail accepts it as it stands, and every template with GPUs in it has opted in."""
     result = terminal.run("inject", "-f", checkout.ROOT / path, "-o", "json")
     assert 0 == result.exit_code
-    assert {True} == {one["injected"] for one in json.loads(result.stdout)["pods"]}
+    pods = json.loads(result.stdout)["pods"]
+    assert any(one["injected"] for one in pods)
+    left = [one for one in pods if not one["injected"]]
+    assert [] == [one["path"] for one in left if "/gpu" in json.dumps(one["original"])]
 
 
 @pytest.mark.parametrize("path", sorted(PROFILES))

@@ -176,7 +176,8 @@ def served(
     **settings: Any,
 ) -> Iterator[Served]:
     """A server of one of APPLICATIONS on a free port, with TLS if there is an authority to trust."""
-    pair = trust.leaf("tls") if trust else None
+    # One of its own: servers that start at the same time would meet each other's half pair.
+    pair = trust.leaf(folder.name) if trust else None
     if pair:
         settings = {"certfile": str(pair.certfile), "keyfile": str(pair.keyfile), **settings}
     folder.mkdir(parents=True, exist_ok=True)
