@@ -1,6 +1,7 @@
 """Volumes that podrail adds: each under a name that no volume of the user's has."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, count
 from typing import Any
 
 from podrail.draft import Draft
@@ -28,8 +29,4 @@ def added(draft: Draft, name: str, source: Mapping[str, Any]) -> Draft:
 
 
 def _names(stem: str) -> Iterator[str]:
-    yield stem
-    number = 2
-    while True:
-        yield f"{stem}-{number}"
-        number += 1
+    return chain([stem], (f"{stem}-{number}" for number in count(2)))

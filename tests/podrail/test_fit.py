@@ -30,3 +30,11 @@ def test_a_shortage_names_the_resource_and_both_counts() -> None:
     """The first by name."""
     assert "x.io/a: 2 asked, 0 free" == fit.shortage({"x.io/a": 2, "z.io/b": 1}, {"x.io/a": -3})
     assert not fit.shortage({"x.io/a": 2}, {"x.io/a": 2})
+
+
+def test_a_pod_is_bound_since_its_condition_says_so() -> None:
+    """Whatever stands before it; nothing is known without that condition."""
+    ready = {"type": "Ready", "lastTransitionTime": "2026-01-02T00:00:00Z"}
+    bound = {"type": "PodScheduled", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    assert "2026-01-01T00:00:00Z" == fit.since({"status": {"conditions": [ready, bound]}})
+    assert not fit.since({"status": {"conditions": [ready]}})

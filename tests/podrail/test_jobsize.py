@@ -99,6 +99,7 @@ def test_what_is_no_number_or_object_counts_for_nothing(version: str, value: obj
         {"parallelism": value},
         {"replicatedJobs": value},
         {"xReplicaSpecs": value},
+        {"xReplicaSpecs": {"Worker": value}},
     ):
         found = jobsize.pods({"apiVersion": version, "kind": kind, "spec": spec}, GPUS)
         assert found in {None, 1}

@@ -92,4 +92,4 @@ def test_a_node_without_such_gpus_has_no_points() -> None:
     other = replace(order, gpu_name="amd.com/gpu", asked={"amd.com/gpu": 0})
     kinds = list(floor.kinds(lambda _one: True))
     assert 2 == len(kinds)
-    assert [0, 0] == rules.fit(kinds, other, Strategy.LEAST)
+    assert [0, 0, 0] == rules.fit([*kinds, kinds[0]], other, Strategy.LEAST)
