@@ -7,7 +7,9 @@ from typing import Any, NoReturn
 
 import click
 
+from podrail.topology import Topology
 from podrail_cli import (
+    branches,
     completion,
     decode_log,
     demo,
@@ -114,7 +116,7 @@ def _rendered(form: str, entries: Sequence[Entry], changed: Sequence[Any]) -> st
 )
 @KUBECONFIG
 @SERVER
-@click.option("-o", "--output", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("-o", "--output", "form", type=click.Choice(["text", "tree", "json"]), default="text")
 def topology_command(
     name: str | None,
     cluster: Path | None,
@@ -140,7 +142,11 @@ def topology_command(
         return
     for warning in found.warnings:
         click.echo(warning, err=True)
-    click.echo(topology.text(found))
+    click.echo(_drawn(form)(found))
+
+
+def _drawn(form: str) -> Callable[[Topology], str]:
+    return branches.text if form == "tree" else topology.text
 
 
 def _show_node(name: str, cluster: Path | None, connect: Callable[[], Api], form: str) -> NoReturn:
@@ -152,7 +158,7 @@ def _show_node(name: str, cluster: Path | None, connect: Callable[[], Api], form
     else:
         for warning in () if found.topology is None else found.topology.warnings:
             click.echo(warning, err=True)
-        click.echo(node.text(name, found))
+        click.echo(node.text(name, found, _drawn(form)))
     sys.exit(int(found.topology is None))
 
 

@@ -1,6 +1,6 @@
 """`podrail topology --node`: one node of a cluster, with what each kind of evidence gave."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,10 @@ def document(name: str, found: Found) -> dict[str, Any]:
     }
 
 
-def text(name: str, found: Found) -> str:
+def text(name: str, found: Found, drawn: Callable[[Topology], str] = topology.text) -> str:
     """The node for people: its topology, then a line for each kind of evidence."""
     known = found.whole
-    told = "nothing is known of its devices" if known is None else topology.text(known)
+    told = "nothing is known of its devices" if known is None else drawn(known)
     kubelet = found.kubelet
     policy = f"kubelet: topology manager {kubelet.policy}, scope {kubelet.scope or 'unknown'}"
     evidence = output.table(("EVIDENCE", "GAVE"), list(_rows(found)))
