@@ -46,6 +46,8 @@ pytestmark = pytest.mark.node
 SHAPES: Final = {2: "hgx-h100-8nic", 4: "Standard_ND96asr_v4"}
 """By the number of NUMA nodes: 8 GPUs, each with a rail of its own."""
 POOL, SHARED, RAIL = "nvidia.com/rdma-vf", "rdma/hca_shared_devices_a", "nvidia.com/rail"
+CHECKPOINT = "kubelet_internal_checkpoint"
+UNEXPECTED = "UnexpectedAdmissionError"
 PODS: Final = "/api/v1/namespaces/default/pods"
 NOBODY: Final = SlimApi(Place("http://127.0.0.1:9"))
 NUMA_MISFITS: Final = {Misfit.NEVER_ADMITTED, Misfit.NUMA_FRAGMENTED}
@@ -107,10 +109,22 @@ class Bench:
         config = yaml.safe_load(self.node.kubelet_config.read_text())
         changed = config | {"topologyManagerPolicy": policy.value}
         self.node.kubelet_config.write_text(yaml.safe_dump(changed))
+        # A kubelet believes what it wrote of pods that are gone until all of its sources are ready.
+        (self.node.device_plugins / CHECKPOINT).unlink(missing_ok=True)
+        if not self._restarted():
+            # As systemd does with one that ends.
+            assert self._restarted()
+        eventually(lambda: len(self.kubelet.allocatable() or ()) == self.resources, "all are there")
+
+    def _restarted(self) -> bool:
+        """Whether a new kubelet came up and knows the plugins."""
         before = self.served.registrations
         self.node.restart_kubelet()
-        self.served.wait_registered(before + 1)
-        eventually(lambda: len(self.kubelet.allocatable() or ()) == self.resources, "all are there")
+        try:
+            self.served.wait_registered(before + 1)
+        except TimeoutError:
+            return False
+        return True
 
     def seen(self) -> View:
         """What the node agent makes of the node, and the extender of that."""
@@ -143,6 +157,7 @@ class Bench:
             lambda: client.get(path)["status"].get("phase") in {"Running", "Failed"}, f"{name} ends"
         )
         status = client.get(path)["status"]
+        assert UNEXPECTED != status.get("reason"), status
         return status["phase"], status.get("reason", "")
 
     def held(self, name: str) -> dict[str, tuple[str, ...]]:

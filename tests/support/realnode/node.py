@@ -133,8 +133,9 @@ class RealNode:
         return netns.of(self.spaces.pid, self.runtime.pid(_container(pod)))
 
     def restart_kubelet(self) -> None:
-        """Kill the kubelet and start another."""
-        self.kubelet.kill()
+        """Kill the kubelet, if it still runs, and start another."""
+        with contextlib.suppress(ProcessLookupError):
+            self.kubelet.kill()
         self._start_kubelet()
 
     def _start(self) -> None:
