@@ -58,6 +58,9 @@ def run(*, once: bool, as_json: bool) -> None:
                 running.append(Program("podrail-controller", folder, _page_settings(shapes, stage)))
                 _wait(stage, running[-1].told("page listening", "page"), say)
         finally:
+            # A second Ctrl-C would leave programs behind; each ends in bounded time.
+            for number in demo_programs.ENDING:
+                signal.signal(number, signal.SIG_IGN)
             for program in reversed(running):
                 program.stop()
 

@@ -66,6 +66,15 @@ def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
     assert shown.endswith("Stopping.\n")
 
 
+def test_a_second_signal_leaves_nothing_either(tmp_path: Path) -> None:
+    """`timeout` sends two, and so do impatient people."""
+    with commands.running(tmp_path / "demo", "podrail", "demo") as child:
+        child.eventually(lambda: "Ctrl-C ends everything" in child.output, 60)
+        child.process.send_signal(signal.SIGINT)
+        child.eventually(lambda: "Stopping." in child.output)
+        assert (0, []) == (child.stop(signal.SIGINT), left(child))
+
+
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name
 )
