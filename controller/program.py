@@ -42,15 +42,10 @@ def main() -> None:
         api = Api.connect(settings.kubeconfig, settings.server)
         shipped = files.package_documents(*profiles.SHIPPED)
         fabrics = Living(shipped, settings.profiles, profiles.layered)
-        shapes = _shapes(settings)
+        shapes = catalog.read(files.with_own(*catalog.SHIPPED, settings.shapes))
     except (SettingsError, FileError, KubeError, MalformedError, OSError) as error:
         sys.exit(f"podrail-controller: {error}")
     serving.serve(lambda: _application(settings, api, fabrics, shapes), settings.serving)
-
-
-def _shapes(settings: Settings) -> Mapping[str, Topology]:
-    own = [] if settings.shapes is None else files.folder_documents(settings.shapes)
-    return catalog.read([*files.package_documents("podrail", "data/shapes"), *own])
 
 
 def _application(

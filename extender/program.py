@@ -40,17 +40,11 @@ def main() -> None:
         logs.setup(sys.stderr, settings.log_level)
         shipped = files.package_documents(*profiles.SHIPPED)
         fabrics = Living(shipped, settings.profiles, profiles.layered)
-        shapes = _shapes(settings)
+        shapes = catalog.read(files.with_own(*catalog.SHIPPED, settings.shapes))
         api = Api.connect(settings.kubeconfig, settings.server)
     except (SettingsError, FileError, KubeError, MalformedError) as error:
         sys.exit(f"podrail-extender: {error}")
     serving.serve(lambda: _application(settings, fabrics, shapes, api), settings.serving)
-
-
-def _shapes(settings: Settings) -> Mapping[str, Topology]:
-    own = [] if settings.shapes is None else files.folder_documents(settings.shapes)
-    shipped = files.package_documents("podrail", "data/shapes")
-    return catalog.read([*shipped, *own])
 
 
 def _application(

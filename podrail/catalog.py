@@ -11,6 +11,8 @@ from podrail.errors import MalformedError, Problem
 from podrail.reading import Reader, shown
 from podrail.topology import Evidence, Gpu, Judged, Nic, RailSource, Role, Tier, Topology
 
+SHIPPED: Final = ("podrail", "data/shapes")
+"""The package and the folder in it that have the shipped machine types."""
 MOST_SHAPES: Final = 1000
 MOST_GPUS: Final = 64
 MOST_DEVICES: Final = 128

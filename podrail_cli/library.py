@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from podrail import catalog, nccl, profiles
 from podrail.errors import MalformedError, Problem
@@ -15,12 +15,10 @@ from podrail.topology import Topology
 from podrail_cli import output
 from podrail_io import files
 
-_PROFILES: Final = "data/profiles"
-
 
 def shipped() -> Loaded:
     """The profiles of this package."""
-    return profiles.load(files.package_documents("podrail", _PROFILES))
+    return profiles.load(files.package_documents(*profiles.SHIPPED))
 
 
 def named(choice: str) -> Profile:
@@ -68,7 +66,7 @@ def devices(fabrics: Iterable[Profile]) -> Resources:
 def in_force(resources: Iterable[Mapping[str, Any]], asked: Iterable[Profile] = ()) -> Loaded:
     """The shipped profiles, a cluster's own in their place, and last those that are asked for."""
     own = [(f"FabricProfile {_called(one)}", _resource(one)) for one in resources]
-    found = profiles.layered([files.package_documents("podrail", _PROFILES), own])
+    found = profiles.layered([files.package_documents(*profiles.SHIPPED), own])
     return replace(found, profiles={**found.profiles, **{one.name: one for one in asked}})
 
 
@@ -88,14 +86,12 @@ def shapes(folder: Path | None) -> Mapping[str, Topology]:
     Raises:
         MalformedError, FileError: something in the folder is wrong.
     """
-    own = [] if folder is None else files.folder_documents(folder)
-    shipped_shapes = files.package_documents("podrail", "data/shapes")
-    return catalog.read([*shipped_shapes, *own])
+    return catalog.read(files.with_own(*catalog.SHIPPED, folder))
 
 
 def documents() -> Mapping[str, Any]:
     """The shipped FabricProfile documents by name, in the order of their names."""
-    found = [one.document for one in files.package_documents("podrail", _PROFILES)]
+    found = [one.document for one in files.package_documents(*profiles.SHIPPED)]
     return {one["metadata"]["name"]: one for one in sorted(found, key=_name)}
 
 
@@ -105,7 +101,8 @@ def _name(document: Mapping[str, Any]) -> str:
 
 def text(name: str) -> str:
     """A shipped profile as its file has it, comments and all."""
-    path = resources.files("podrail") / _PROFILES / f"{name}.yaml"
+    package, folder = profiles.SHIPPED
+    path = resources.files(package) / folder / f"{name}.yaml"
     return path.read_text(encoding="utf-8")
 
 

@@ -153,6 +153,11 @@ def package_documents(package: str, folder: str) -> Iterator[Placed]:
             yield from documents(path.read_text(encoding="utf-8"), path.name)
 
 
+def with_own(package: str, folder: str, own: Path | None) -> list[Placed]:
+    """Those of a package, then those of a folder of the user's if there is one."""
+    return [*package_documents(package, folder), *(folder_documents(own) if own else ())]
+
+
 def signature(folders: Iterable[Path]) -> tuple[tuple[str, int, int, int], ...]:
     """What tells that a file of the folders has changed: name, inode, time and size of each.
 

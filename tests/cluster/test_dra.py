@@ -32,7 +32,7 @@ P4D = {
 @pytest.fixture(scope="module")
 def drivers_run(cluster: Cluster) -> Iterator[None]:
     """Four nodes with the slices of their drivers, and no device plugin."""
-    shapes = catalog.read(files.package_documents("podrail", "data/shapes"))
+    shapes = catalog.read(files.package_documents(*catalog.SHIPPED))
     published = {
         "paired": drivers.slices("paired", shapes[SHAPE]),
         "parted": drivers.slices("parted", shapes[SHAPE], apart=True),

@@ -118,6 +118,15 @@ def test_package_data() -> None:
     assert [one.place for one in found] == sorted(one.place for one in found)
 
 
+def test_a_folder_of_the_users_comes_after_the_packages(tmp_path: Path) -> None:
+    """So that the user's documents win where a later one does."""
+    (tmp_path / "a.yaml").write_text("a: 1")
+    shipped = list(files.package_documents("podrail", "data/shapes"))
+    assert shipped == files.with_own("podrail", "data/shapes", None)
+    own = files.with_own("podrail", "data/shapes", tmp_path)
+    assert (shipped, [{"a": 1}]) == (own[:-1], [one.document for one in own[-1:]])
+
+
 def test_the_signature_tells_of_a_swapped_link(tmp_path: Path) -> None:
     """A ConfigMap volume changes by one link swap: same names, times and sizes, other inodes."""
     for version in ("v1", "v2"):
