@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import audited
 import builders
 import placing
 import pytest
+import reported
 from controlplane.client import Client
 from controlplane.installed import NAMESPACE, Installed, eventually, metric
 from controlplane.plane import Cluster
@@ -25,7 +25,6 @@ RAILS = "/apis/podrail.dev/v1alpha1/noderails"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/podrail-controller"
 MERGE = "application/merge-patch+json"
 NODE = "aligned-6"
-ACCOUNT = "podrail-controller"
 SCHEDULER = "by-hand"
 DOWN = {3: State.DOWN}
 
@@ -34,18 +33,13 @@ DOWN = {3: State.DOWN}
 def token(cluster: Cluster, installed: Installed) -> str:
     """What the kubelet gives the controller's pod: the account that the policies name."""
     del installed
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT}}
-    assert cluster.client.try_create(account, NAMESPACE).status in {201, 409}
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
-    found: str = cluster.client.call("POST", path, asked).body["status"]["token"]
-    return found
+    return reported.token(cluster)
 
 
 @pytest.fixture(scope="module")
 def kubeconfig(cluster: Cluster, token: str) -> Path:
     """The same as a file."""
-    return cluster.kubeconfig_of("controller-account", token)
+    return reported.kubeconfig(cluster, token)
 
 
 def started(installed: Installed, kubeconfig: Path) -> Child:
@@ -107,21 +101,21 @@ def bound(cluster: Cluster, namespace: str, *, scored: bool = True, name: str = 
 
 def said(cluster: Cluster, path: str) -> dict[str, Any]:
     """The report on a pod; empty if there is none."""
-    notes = cluster.client.get(path)["metadata"].get("annotations", {})
-    found: dict[str, Any] = json.loads(notes.get(names.OBSERVED, "{}"))
-    return found
+    return reported.said(cluster.client.get(path))
 
 
 def outcome(cluster: Cluster, path: str) -> str:
     """Its outcome."""
-    return str(said(cluster, path).get("outcome", ""))
+    return reported.outcome(cluster.client, path)
 
 
 def told(cluster: Cluster, namespace: str) -> list[tuple[str, int]]:
-    """The reasons and counts of the controller's Events."""
+    """The reasons and counts of the controller's Events, one by one."""
     found = cluster.client.items(f"/api/v1/namespaces/{namespace}/events")
     return sorted(
-        (one["reason"], one["count"]) for one in found if one["source"].get("component") == ACCOUNT
+        (one["reason"], one["count"])
+        for one in found
+        if one["source"].get("component") == reported.ACCOUNT
     )
 
 

@@ -8,15 +8,11 @@ proxy, its egress selector, as with konnectivity; the proxy chooses among the re
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import io
 import json
 import os
 import random
 import socket
-import tarfile
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,9 +27,10 @@ from controlplane.binaries import VERSION
 from controlplane.client import Client
 from controlplane.plane import Cluster
 from controlplane.processes import Child, free_port
-from realnode import fabrics, netns, runtime
+from realnode import fabrics, image, netns, runtime
 from realnode.fabrics import Hardware
 from realnode.node import RealNode
+from relay import Relay
 
 MACHINE_TYPE: Final = "BM.GPU.H200.8"
 SHAPE: Final = "hgx-h100-8nic"
@@ -56,45 +53,6 @@ VALUES: Final[helm.Values] = {
     "scheduler": {"replicas": 1, "image": {"registry": "localhost", "pullPolicy": "Never"}},
 }
 """The images that the node has, and one scheduler, as the node has two cores."""
-_CHUNK: Final = 1 << 16
-
-
-class Port:
-    """A listening socket; a function opens where a connection leads to, or raises OSError."""
-
-    def __init__(
-        self, listener: socket.socket, lead: Callable[[socket.socket], socket.socket]
-    ) -> None:
-        self._listener, self._lead = listener, lead
-        self._thread = threading.Thread(target=self._accept, name="port", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Take no more connections; those that there are end with their ends."""
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):  # Shut down.
-            while True:
-                inner, _ = self._listener.accept()
-                threading.Thread(target=self._carry, args=(inner,), daemon=True).start()
-
-    def _carry(self, inner: socket.socket) -> None:
-        with inner, contextlib.suppress(OSError), self._lead(inner) as outer:
-            back = threading.Thread(target=_pump, args=(outer, inner), daemon=True)
-            back.start()
-            _pump(inner, outer)
-            back.join()
-
-
-def _pump(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # Either end is gone.
-        while data := source.recv(_CHUNK):
-            target.sendall(data)
-    with contextlib.suppress(OSError):
-        target.shutdown(socket.SHUT_WR)
 
 
 class Platform(Cluster):
@@ -192,12 +150,12 @@ class Site:
         namespace, port = netns.of(self.node.spaces.pid), self.cluster.port
         with netns.inside(namespace):
             listener = socket.create_server((SERVER, 443))
-        ends.callback(Port(listener, lambda _: socket.create_connection((netns.HOST, port))).stop)
+        ends.callback(Relay(listener, lambda _: socket.create_connection((netns.HOST, port))).stop)
         proxy = socket.socket(socket.AF_UNIX)
         proxy.bind(str(self.cluster.proxy))
         proxy.listen()
         ends.callback(
-            Port(proxy, lambda inner: _connect(inner, self.cluster.client, namespace)).stop
+            Relay(proxy, lambda inner: _connect(inner, self.cluster.client, namespace)).stop
         )
 
     def _furnish(self, ends: contextlib.ExitStack) -> None:
@@ -217,40 +175,13 @@ class Site:
 
     def _load(self) -> None:
         packed = self.node.folder / "kube-scheduler.tar"
-        _pack(packed, self.cluster.scheduler_program)
+        program = {"usr/local/bin/kube-scheduler": self.cluster.scheduler_program.read_bytes()}
+        image.write(packed, SCHEDULER, {"Env": ["PATH=/usr/local/bin"]}, program)
         for archive in (packed, self._image.archive):
             self._ctr("images", "import", "--snapshotter", "native", archive)
 
     def _ctr(self, *words: str | Path) -> None:
         self.node.spaces.run("ctr", "--address", runtime.SOCKET, "--namespace", "k8s.io", *words)
-
-
-def _pack(path: Path, program: Path) -> None:
-    """Write an image that holds kube-scheduler and nothing else, as `docker save` does."""
-    layer = _tar({"usr/local/bin/kube-scheduler": program.read_bytes()})
-    config = {
-        "architecture": images.HERE,
-        "os": "linux",
-        "config": {"Env": ["PATH=/usr/local/bin"]},
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
-    }
-    manifest = [{"Config": "config.json", "RepoTags": [SCHEDULER], "Layers": ["layer.tar"]}]
-    files = {
-        "layer.tar": layer,
-        "config.json": json.dumps(config).encode(),
-        "manifest.json": json.dumps(manifest).encode(),
-    }
-    path.write_bytes(_tar(files))
-
-
-def _tar(files: Mapping[str, bytes]) -> bytes:
-    whole = io.BytesIO()
-    with tarfile.open(fileobj=whole, mode="w") as tar:
-        for name, content in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(content), 0o755
-            tar.addfile(entry, io.BytesIO(content))
-    return whole.getvalue()
 
 
 def _connect(inner: socket.socket, client: Client, namespace: Path) -> socket.socket:

@@ -15,14 +15,19 @@ from podrail import names
 ACCOUNT: Final = "podrail-controller"
 
 
-def kubeconfig(cluster: Cluster) -> Path:
-    """A kubeconfig of the account that the policies of deploy/ name, as its pod would have it."""
+def token(cluster: Cluster) -> str:
+    """What the kubelet gives the controller's pod: the account that the policies of deploy/ name."""
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT}}
     assert cluster.client.try_create(account, NAMESPACE).status in {201, 409}
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
-    token: str = cluster.client.call("POST", path, asked).body["status"]["token"]
-    return cluster.kubeconfig_of("controller-account", token)
+    found: str = cluster.client.call("POST", path, asked).body["status"]["token"]
+    return found
+
+
+def kubeconfig(cluster: Cluster, secret: str = "") -> Path:
+    """The same as a file; of a token that is there already, if it is given."""
+    return cluster.kubeconfig_of("controller-account", secret or token(cluster))
 
 
 def said(pod: dict[str, Any]) -> dict[str, Any]:

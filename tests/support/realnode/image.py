@@ -1,4 +1,4 @@
-"""An image for a node that reaches no registry: busybox and nothing else, as `docker save` writes it."""
+"""Images for a node that reaches no registry, as `docker save` writes them: the pods' is busybox alone."""
 
 from __future__ import annotations
 
@@ -18,20 +18,33 @@ _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 def archive(path: Path, busybox: Path) -> None:
     """Write the image's archive; what it runs by itself is a long sleep."""
-    layer = _tar({"bin/busybox": busybox.read_bytes(), "etc/hostname": b"\n"}, APPLETS)
+    files = {"bin/busybox": busybox.read_bytes(), "etc/hostname": b"\n"}
+    config = {"Entrypoint": ["/bin/sleep", "infinity"], "Env": ["PATH=/bin"]}
+    write(path, NAME, config, files, APPLETS)
+
+
+def write(
+    path: Path,
+    name: str,
+    runs: Mapping[str, object],
+    files: Mapping[str, bytes],
+    applets: tuple[str, ...] = (),
+) -> None:
+    """Write an archive of one layer; runs is the part of the configuration that says how it runs."""
+    layer = _tar(files, applets)
     config = {
         "architecture": _ARCHITECTURES[platform.machine()],
         "os": "linux",
-        "config": {"Entrypoint": ["/bin/sleep", "infinity"], "Env": ["PATH=/bin"]},
+        "config": runs,
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
     }
-    manifest = [{"Config": "config.json", "RepoTags": [NAME], "Layers": ["layer.tar"]}]
-    files = {
+    manifest = [{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]
+    parts = {
         "layer.tar": layer,
         "config.json": json.dumps(config).encode(),
         "manifest.json": json.dumps(manifest).encode(),
     }
-    path.write_bytes(_tar(files))
+    path.write_bytes(_tar(parts))
 
 
 def _tar(files: Mapping[str, bytes], applets: tuple[str, ...] = ()) -> bytes:

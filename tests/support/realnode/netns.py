@@ -6,14 +6,14 @@ import contextlib
 import ctypes
 import os
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from relay import Relay
+
 HOST: Final = "127.0.0.1"
 _NEWNET: Final = 0x40000000
-_CHUNK: Final = 1 << 16
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
@@ -49,42 +49,8 @@ def _enter(namespace: int) -> None:
         raise OSError(ctypes.get_errno(), "setns")
 
 
-class Relay:
-    """A port of a node's loopback that leads to the same port of this machine's."""
-
-    def __init__(self, namespace: Path, port: int) -> None:
-        self._port = port
-        with inside(namespace):
-            self._listener = socket.create_server((HOST, port))
-        self._thread = threading.Thread(target=self._accept, name="relay", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Take no more connections; those that there are end with their ends."""
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):  # Shut down.
-            while True:
-                inner, _ = self._listener.accept()
-                threading.Thread(target=self._carry, args=(inner,), daemon=True).start()
-
-    def _carry(self, inner: socket.socket) -> None:
-        with inner, contextlib.suppress(ConnectionError), self._outside() as outer:
-            back = threading.Thread(target=_pump, args=(outer, inner), daemon=True)
-            back.start()
-            _pump(inner, outer)
-            back.join()
-
-    def _outside(self) -> socket.socket:
-        return socket.create_connection((HOST, self._port))
-
-
-def _pump(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # Either end is gone.
-        while data := source.recv(_CHUNK):
-            target.sendall(data)
-    with contextlib.suppress(OSError):
-        target.shutdown(socket.SHUT_WR)
+def relayed(namespace: Path, port: int) -> Relay:
+    """Have a port of a node's loopback lead to the same port of this machine's."""
+    with inside(namespace):
+        listener = socket.create_server((HOST, port))
+    return Relay(listener, lambda _: socket.create_connection((HOST, port)))

@@ -20,7 +20,6 @@ from controlplane.plane import TOKEN, Cluster
 from controlplane.processes import Child
 
 from realnode import cni, kubelet, needs, netns
-from realnode.netns import Relay
 from realnode.runtime import Runtime
 from realnode.spaces import Spaces
 
@@ -143,7 +142,7 @@ class RealNode:
         self._ends.callback(self.cluster.client.delete, self.path)
         self.spaces = Spaces(self.folder, self._over)
         self._ends.callback(self.spaces.stop)
-        self._ends.callback(Relay(netns.of(self.spaces.pid), self.cluster.port).stop)
+        self._ends.callback(netns.relayed(netns.of(self.spaces.pid), self.cluster.port).stop)
         self._kubeconfig = self.cluster.kubeconfig_of(self.name, TOKEN)
         self.records.mkdir()
         self.runtime = Runtime(self.spaces, *cni.install(self.folder, self._kubeconfig))
