@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podrail import lint, profile
+from podrail import profile
 from podrail.errors import MalformedError
 from podrail.marker import Reason
-from podrail.nad import Isolation, Nad
+from podrail.multus import lint
+from podrail.multus.nad import Isolation, Nad
 from podrail.profiles import resource
 
 NETWORKS: Final = frozenset({"NadMissing", "NadUnreachable", "NadMalformed", "ResourceMismatch"})
-"""The codes of podrail.lint that make NetworksResolved false."""
+"""The codes of podrail.multus.lint that make NetworksResolved false."""
 RESOURCES: Final = frozenset({"ResourceNotAdvertised"})
 _DECISIVE: Final = NETWORKS | RESOURCES | {"NobodyPlaces"}
 MOST_MESSAGE: Final = 32_768

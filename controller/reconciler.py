@@ -10,7 +10,8 @@ from typing import Any, Final
 from controller import conditions, guard
 from controller.conditions import Scenery
 from controller.metrics import Metrics
-from podrail import nad, profile, profiles
+from podrail import profile, profiles
+from podrail.multus import nad
 from podrail_io.kube import Api, Document, KubeError, StatusError
 from podrail_io.lease import SPARE_SECONDS, Lease
 from podrail_io.reflector import NOT_FOUND, Reflector, World
@@ -174,7 +175,7 @@ def _profile(document: Document) -> Document:
 
 
 def _node(document: Document) -> Document:
-    """What podrail.lint looks at: not the heartbeats, nor what podrail itself writes often."""
+    """What podrail.multus.lint looks at: not the heartbeats, nor what podrail itself writes often."""
     metadata, status = document["metadata"], document.get("status") or {}
     annotations = metadata.get("annotations") or {}
     kept = {key: annotations[key] for key in annotations if not key.startswith("podrail.dev/")}

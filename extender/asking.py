@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from extender.claimed import Claimed
-from podrail import job, placement
+from podrail import placement
 from podrail.dra import worth
 from podrail.dra.worth import Asked as Claims
 from podrail.evidence.cluster import Resources
 from podrail.fabric import Profile
-from podrail.job import Job, Lookup
+from podrail.gang import job
+from podrail.gang.job import Job, Lookup
 from podrail.placement import Wish
 
 MOST: Final = 2048

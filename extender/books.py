@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 from extender.node import Standing
 from extender.tally import Tally, Tenant
-from podrail import blocks
-from podrail.claims import Claims
-from podrail.job import Job
+from podrail.gang import blocks
+from podrail.gang.claims import Claims
+from podrail.gang.job import Job
+from podrail.gang.siblings import Member, Siblings
 from podrail.ledger import Ledger
 from podrail.locality import Place
-from podrail.siblings import Member, Siblings
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from extender.sizes import Sizes
 from extender.survey import Survey
 from extender.tally import Tenant
 from extender.view import View
-from podrail import ties
-from podrail.blocks import Seeker
 from podrail.evidence.cluster import Resources
-from podrail.job import Job
+from podrail.gang import ties
+from podrail.gang.blocks import Seeker
+from podrail.gang.job import Job
 from podrail.locality import Place
 from podrail.score import state, value
 from podrail.score.state import State

@@ -15,7 +15,7 @@ from podrail import placement
 from podrail.dra import worth
 from podrail.dra.worth import Asked as Claims
 from podrail.extension import Arguments, Ranking
-from podrail.job import Job
+from podrail.gang.job import Job
 from podrail.placement import Misfit
 from podrail.score import value
 from podrail.score.kin import ANYWHERE

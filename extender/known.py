@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from podrail import fit, job, marker, names
-from podrail.job import Job, Lookup
+from podrail import fit, marker, names
+from podrail.gang import job
+from podrail.gang.job import Job, Lookup
 from podrail.score import state
 from podrail.score.state import Counted
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from podrail import jobsize
-from podrail.jobsize import Owner
+from podrail.gang import jobsize
+from podrail.gang.jobsize import Owner
 from podrail_io.kube import Api
 from podrail_io.reflector import Reflector, World
 

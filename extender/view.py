@@ -4,8 +4,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from podrail import ties
-from podrail.blocks import BEST, Seeker
+from podrail.gang import ties
+from podrail.gang.blocks import BEST, Seeker
 from podrail.locality import NOWHERE, Place
 from podrail.score.kin import Kin, Near
 

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from podrail import attachment, names, nccl, networks
+from podrail import names
+from podrail.admission import attachment
 from podrail.errors import PodError
 from podrail.fabric import Profile
-from podrail.networks import Networks, Wanted
+from podrail.multus import networks
+from podrail.multus.networks import Networks, Wanted
+from podrail.nccl import settings as nccl
 from podrail.placement import Choice, Wish
 from podrail.score import choice as choices
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podrail import jobsize, pod
+from podrail import pod
 from podrail.errors import MalformedError, Problem
 from podrail.evidence import cluster, noderails
-from podrail.jobsize import Owner
+from podrail.gang import jobsize
+from podrail.gang.jobsize import Owner
 from podrail.reading import shown
 
 Document = Mapping[str, Any]

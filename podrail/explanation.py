@@ -10,17 +10,18 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from podrail import blocks, fit, job, placement, ties
-from podrail.blocks import Seeker
+from podrail import fit, placement
 from podrail.fabric import Profile
-from podrail.job import Job
+from podrail.gang import blocks, job, ties
+from podrail.gang.blocks import Seeker
+from podrail.gang.job import Job
+from podrail.gang.siblings import Crew
 from podrail.placement import Misfit, Wish
 from podrail.score import value
 from podrail.score.kin import ANYWHERE
 from podrail.score.outlook import Outlook
 from podrail.score.value import Score
 from podrail.score.weights import MEANINGS, WEIGHTS, Part
-from podrail.siblings import Crew
 from podrail.snapshot import NOW, Snapshot, Spot
 
 Document = Mapping[str, Any]

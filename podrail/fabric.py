@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from podrail import nccl
+from podrail.nccl import settings as nccl
 from podrail.selector import Selector
 
 

@@ -10,11 +10,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from podrail import job, marker, names, quantity
+from podrail import marker, names, quantity
 from podrail import pod as pods
 from podrail.dra import worth
 from podrail.fabric import Profile
-from podrail.job import Job
+from podrail.gang import job
+from podrail.gang.job import Job
 from podrail.kubelet.model import Code, Lasting, Refused
 from podrail.kubelet.node import Container, Kind, Request
 from podrail.marker import Injected

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from podrail import nccl
 from podrail.dra import terms
 from podrail.errors import Problem
 from podrail.fabric import (
@@ -28,6 +27,7 @@ from podrail.fabric import (
     Verified,
 )
 from podrail.names import INSTANCE_TYPE
+from podrail.nccl import settings as nccl
 from podrail.reading import Reader
 from podrail.selector import Selector
 

@@ -8,18 +8,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podrail import blocks, dump, fit, job, jobsize, locality, marker, names
-from podrail.claims import Claims
+from podrail import dump, fit, locality, marker, names
 from podrail.dump import Dump
 from podrail.errors import MalformedError
 from podrail.evidence import noderails
 from podrail.evidence.atlas import Found
-from podrail.job import Lookup
-from podrail.jobsize import Owner
+from podrail.gang import blocks, job, jobsize
+from podrail.gang.claims import Claims
+from podrail.gang.job import Lookup
+from podrail.gang.jobsize import Owner
+from podrail.gang.siblings import Member, Siblings
 from podrail.locality import Place
 from podrail.score import state
 from podrail.score.state import State
-from podrail.siblings import Member, Siblings
 
 Document = Mapping[str, Any]
 NOW: Final = 0.0

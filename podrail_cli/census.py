@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from podrail import nad, profiles
+from podrail import profiles
 from podrail.evidence import cluster, noderails
-from podrail.jobsize import Owner
+from podrail.gang.jobsize import Owner
+from podrail.multus import nad
 from podrail_cli import live
 from podrail_io.kube import Api, Document, StatusError
 

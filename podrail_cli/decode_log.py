@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import click
 
-from podrail import nccl_log
-from podrail.nccl_log import Account, Seen
+from podrail.nccl import log
+from podrail.nccl.log import Account, Seen
 from podrail_cli import output
 from podrail_cli.given import InputError
 
@@ -41,10 +41,10 @@ def decode_log_command(path: str, form: str) -> None:
 def _read(path: str) -> Account:
     """The log in a file, however long it is."""
     if path == "-":
-        return nccl_log.decode(_lines(sys.stdin.buffer))
+        return log.decode(_lines(sys.stdin.buffer))
     try:
         with Path(path).open("rb") as file:
-            return nccl_log.decode(_lines(file))
+            return log.decode(_lines(file))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
 

@@ -13,13 +13,13 @@ from typing import Any, Final, NoReturn
 import click
 import yaml
 
-from podrail import nad
 from podrail.discovery import pools, survey
 from podrail.discovery.draft import LISTS, Discovery, Draft
 from podrail.discovery.line import Line
 from podrail.doctor.cluster import Cluster
 from podrail.evidence import cluster as evidence
 from podrail.evidence.atlas import Atlas
+from podrail.multus import nad
 from podrail_cli import census, doctor_sight, library, live, output
 from podrail_cli.doctor_sight import Wish
 from podrail_cli.given import InputError, telling

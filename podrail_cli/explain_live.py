@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podrail import job, names
+from podrail import names
 from podrail.errors import MalformedError, Problem
 from podrail.evidence import cluster as evidence
-from podrail.jobsize import Owner
+from podrail.gang import job
+from podrail.gang.jobsize import Owner
 from podrail_cli import census, library, placing
 from podrail_cli.placing import Question, Scenery
 from podrail_io.kube import Api, StatusError

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from podrail import admission, document, names, patch, pod, workload
-from podrail.admission import Directory, Untouched
+from podrail import document, names, pod, workload
+from podrail.admission import decision, patch
+from podrail.admission.decision import Directory, Untouched
 from podrail.errors import PodError
 from podrail.fabric import Profile
 from podrail.workload import Template
@@ -54,7 +55,7 @@ def entry(template: Template, profiles: Mapping[str, Profile], stand_in: Profile
     untouched = Entry(template, injected=False, denied=False, warnings=(), patch=(), pod=before)
     try:
         found = pod.read(before, template.namespace)
-        result = admission.decide(found, Directory(profiles), stand_in)
+        result = decision.decide(found, Directory(profiles), stand_in)
     except PodError as error:
         return replace(untouched, denied=True, warnings=(f"denied: {error}",))
     if isinstance(result, Untouched):

@@ -6,10 +6,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from podrail import catalog, nccl, profiles
+from podrail import catalog, profiles
 from podrail.errors import MalformedError, Problem
 from podrail.evidence.cluster import Resources
 from podrail.fabric import Profile
+from podrail.nccl import settings as nccl
 from podrail.profiles import Loaded
 from podrail.topology import Topology
 from podrail_cli import output

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 import click
 
-from podrail import dump, explanation, jobsize, placement, snapshot
+from podrail import dump, explanation, placement, snapshot
 from podrail.evidence import cluster as evidence
 from podrail.evidence.atlas import Atlas
 from podrail.evidence.cluster import Resources
 from podrail.explanation import Explanation
 from podrail.fabric import Profile
+from podrail.gang import jobsize
 from podrail_cli import given, inject, library, node, output, rank
 from podrail_cli.given import InputError, telling
 from podrail_cli.inject import Entry

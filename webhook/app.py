@@ -7,10 +7,10 @@ from typing import Final
 
 from flask import Flask, Response
 
-from podrail import admission, review
-from podrail.admission import Answer, Directory, Verdict
+from podrail.admission import decision, review
+from podrail.admission.decision import Answer, Directory, Verdict
+from podrail.admission.review import Review
 from podrail.errors import RequestError
-from podrail.review import Review
 from podrail_io import prompt, web
 from podrail_io.prompt import WaitError
 from webhook.metrics import Metrics
@@ -64,10 +64,10 @@ def _tell(request: Review, answer: Answer, seconds: float) -> None:
 
 def _answer(request: Review, directory: Callable[[], Directory]) -> Answer:
     try:
-        return admission.answer(request, directory())
+        return decision.answer(request, directory())
     except WaitError:
         # On the main loop; the same request comes again in a thread.
         raise
     except Exception:  # noqa: BLE001 - a fault of ours must not stop anybody's pod
         _LOG.exception("admission failed", extra={"uid": request.uid})
-        return admission.failed(request.uid)
+        return decision.failed(request.uid)

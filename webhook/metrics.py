@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from podrail.admission import Answer, Verdict
+from podrail.admission.decision import Answer, Verdict
 from podrail_io.tls import Certificates
 
 

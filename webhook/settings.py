@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from podrail.nad import Isolation
+from podrail.multus.nad import Isolation
 from podrail_io import serving
 from podrail_io.environ import Environ
 from podrail_io.serving import Serving

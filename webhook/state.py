@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from podrail import profiles
-from podrail.admission import Directory
-from podrail.vicinity import Vicinity
+from podrail.admission.decision import Directory
+from podrail.admission.vicinity import Vicinity
 from podrail_io import files, prompt
 from podrail_io.kube import Api
 from podrail_io.living import Living

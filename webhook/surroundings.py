@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podrail import fit, job, marker, nad, names, netpolicy
+from podrail import fit, marker, names
+from podrail.admission import netpolicy
+from podrail.admission.netpolicy import Policy
+from podrail.admission.vicinity import Vicinity
 from podrail.dra import claim
-from podrail.nad import Isolation, Nad
-from podrail.netpolicy import Policy
-from podrail.vicinity import Vicinity
+from podrail.gang import job
+from podrail.multus import nad
+from podrail.multus.nad import Isolation, Nad
 from podrail_io.kube import Api
 from podrail_io.reflector import Change, Reflector, World
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from podrail import nccl
 from podrail.discovery import platform
 from podrail.discovery.line import Line
 from podrail.doctor import nodes
 from podrail.fabric import Attachment, Extras, Profile, Setting
 from podrail.names import INSTANCE_TYPE
+from podrail.nccl import settings as nccl
 from podrail.topology import Confidence
 
 _FAMILIES: Final = frozenset(platform.SIGNS)

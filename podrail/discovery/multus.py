@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from podrail.conflist import SRIOV
 from podrail.discovery import line
 from podrail.discovery.line import Line
 from podrail.discovery.scene import Scene
 from podrail.discovery.series import Railed, Series
 from podrail.fabric import Attachment, Partial
-from podrail.nad import Nad
+from podrail.multus.conflist import SRIOV
+from podrail.multus.nad import Nad
 from podrail.topology import Confidence
 
 ATTACHMENTS: Final[Mapping[str, Attachment]] = {

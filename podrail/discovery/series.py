@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from podrail.nad import Nad
+from podrail.multus.nad import Nad
 from podrail.topology import Confidence
 
 _NUMBER: Final = re.compile(r"\d+")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from podrail import nad, profile
+from podrail import profile
 from podrail.discovery import kin, machines, multus, pools, scene, series, wiring
 from podrail.discovery.draft import Discovery, Draft, Source
 from podrail.discovery.line import Line
@@ -20,7 +20,8 @@ from podrail.doctor.cluster import Cluster
 from podrail.errors import MalformedError
 from podrail.evidence.cluster import SLICE
 from podrail.fabric import Attachment, Profile
-from podrail.nad import Nad
+from podrail.multus import nad
+from podrail.multus.nad import Nad
 from podrail.topology import Confidence, Evidence, Topology
 
 NAD: Final = "NetworkAttachmentDefinition"

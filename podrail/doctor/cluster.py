@@ -16,7 +16,7 @@ from podrail.evidence import noderails
 from podrail.evidence.atlas import Found, Unused
 from podrail.evidence.noderails import NodeRails
 from podrail.fabric import Profile
-from podrail.nad import OPEN, Isolation
+from podrail.multus.nad import OPEN, Isolation
 
 Document = Mapping[str, Any]
 NAMESPACE: Final = "podrail-system"

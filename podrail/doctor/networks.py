@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from podrail import lint, nad
 from podrail.doctor import fields
 from podrail.doctor.cluster import Cluster, Document
 from podrail.doctor.finding import Finding, Topic, many
 from podrail.fabric import Profile
 from podrail.marker import Reason
+from podrail.multus import lint, nad
 from podrail.reasons import CATALOGUE
 
 PROFILES: Final = Topic("profiles", "Profiles in use")

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
-from podrail import fit, fleet, injection, placement, snapshot
+from podrail import fit, fleet, placement, snapshot
 from podrail import pod as pods
+from podrail.admission import injection
 from podrail.doctor import fields
 from podrail.doctor.cluster import Cluster, Document
 from podrail.doctor.finding import Finding, Topic, many, some

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from podrail import fit, job, locality, quantity
+from podrail import fit, locality, quantity
 from podrail.audit import sight, subject, unique
 from podrail.audit.sight import Sight
 from podrail.audit.subject import Subject
 from podrail.evidence import cluster, noderails
 from podrail.evidence.atlas import Unused
 from podrail.evidence.noderails import Kubelet, Trouble
-from podrail.job import Job
+from podrail.gang import job
+from podrail.gang.job import Job
 from podrail.locality import NOWHERE, Place
 from podrail.score import state
 from podrail.score.state import Counted

@@ -7,18 +7,19 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from podrail import blocks, explanation, names, placement, snapshot
-from podrail.claims import Claims
+from podrail import explanation, names, placement, snapshot
 from podrail.evidence.noderails import Kubelet
 from podrail.explanation import Explanation
 from podrail.fabric import Profile
-from podrail.jobsize import Owner
+from podrail.gang import blocks
+from podrail.gang.claims import Claims
+from podrail.gang.jobsize import Owner
+from podrail.gang.siblings import Siblings
 from podrail.railmap.facts import Pod
 from podrail.railmap.machine import Machine
 from podrail.railmap.scene import Scene
 from podrail.score import state
 from podrail.score.state import State
-from podrail.siblings import Siblings
 from podrail.snapshot import NOW, Snapshot, Spot
 
 _LASTING: Final = 1.0

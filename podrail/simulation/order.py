@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from podrail import fit, injection, names, placement, pod
+from podrail import fit, names, placement, pod
+from podrail.admission import injection
 from podrail.errors import MalformedError, PodError, Problem
 from podrail.fabric import Attachment, Profile
 from podrail.placement import Wish

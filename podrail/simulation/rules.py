@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Protocol
 
-from podrail import blocks, placement, snapshot, ties
-from podrail.blocks import Seeker
-from podrail.claims import Claims
-from podrail.job import Job
+from podrail import placement, snapshot
+from podrail.gang import blocks, ties
+from podrail.gang.blocks import Seeker
+from podrail.gang.claims import Claims
+from podrail.gang.job import Job
+from podrail.gang.siblings import Siblings
 from podrail.ledger import Ledger
 from podrail.locality import Place
 from podrail.placement import Misfit
 from podrail.score import choice, value
 from podrail.score.need import Need
 from podrail.score.state import State
-from podrail.siblings import Siblings
 from podrail.simulation import floor as floors
 from podrail.simulation.floor import Class, Floor, Kind, Seated
 from podrail.simulation.order import Order

@@ -17,7 +17,8 @@ import builders
 import placing
 from controlplane import nodes
 
-from podrail import injection, pod
+from podrail import pod
+from podrail.admission import injection
 from podrail.kubelet.model import Refused
 from podrail.score import outlook, state
 

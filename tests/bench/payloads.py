@@ -13,7 +13,8 @@ from typing import Any, Final
 import builders
 from controlplane import nodes
 
-from podrail import injection, names, pod
+from podrail import names, pod
+from podrail.admission import injection
 
 RACK: Final = "topology.kubernetes.io/rack"
 BLOCK: Final = "topology.kubernetes.io/block"

@@ -30,7 +30,8 @@ from controlplane.plane import TOKEN, Cluster
 from controlplane.processes import Child
 from programs import Programs
 
-from podrail import injection, names, pod
+from podrail import names, pod
+from podrail.admission import injection
 
 GOAL: Final = 1.25
 """From creation to the last bind, podrail's time over the default scheduler's, at most."""

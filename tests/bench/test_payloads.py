@@ -9,8 +9,9 @@ import payloads
 import pytest
 from payloads import Size
 
-from podrail import admission, extension, names, patch, review
-from podrail.admission import Directory, Verdict
+from podrail import extension, names
+from podrail.admission import decision, patch, review
+from podrail.admission.decision import Directory, Verdict
 
 SIZES = [
     pytest.param(payloads.SMALL, 5_500, 6_500, id="6 KB"),
@@ -31,7 +32,7 @@ def test_a_review_is_injected_whole(size: Size) -> None:
     """Eight networks and eight resources: the measured path is the longest one."""
     directory = Directory(builders.shipped(), lambda _namespace: {})
     request = review.read(payloads.review(size))
-    answer = admission.answer(request, directory)
+    answer = decision.answer(request, directory)
     # The answer was proven by applying it to the request's own document.
     marker = json.loads(request.object["metadata"]["annotations"][names.INJECTED])
     assert (Verdict.INJECTED, payloads.PROFILE) == (answer.verdict, marker["profile"])

@@ -13,7 +13,8 @@ from controlplane.installed import Installed, eventually, metric
 from controlplane.plane import Cluster
 from controlplane.processes import Child
 
-from podrail import names, networks
+from podrail import names
+from podrail.multus import networks
 
 pytestmark = pytest.mark.cluster
 MANY = 500

@@ -16,7 +16,8 @@ from controlplane.client import Answer
 from controlplane.installed import Installed, eventually
 from controlplane.plane import Cluster
 
-from podrail import names, vicinity
+from podrail import names
+from podrail.admission import vicinity
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("registered")]
 

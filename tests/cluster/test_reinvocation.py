@@ -19,7 +19,8 @@ from controlplane.installed import Installed
 from controlplane.plane import Cluster
 from controlplane.second import Change
 
-from podrail import names, networks, quantity
+from podrail import names, quantity
+from podrail.multus import networks
 
 pytestmark = pytest.mark.cluster
 

@@ -11,8 +11,8 @@ import pytest
 
 from controller import conditions
 from controller.conditions import MOST_MESSAGE, Scenery
-from podrail import nad
-from podrail.nad import Isolation
+from podrail.multus import nad
+from podrail.multus.nad import Isolation
 
 NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 EMPTY = Scenery({}, (), Isolation())

@@ -16,7 +16,7 @@ from kinds_api import KindsApi
 from controller.conditions import Scenery
 from controller.reconciler import MANAGER, NODES, Reconciler, Times, View
 from podrail import profiles
-from podrail.nad import OPEN
+from podrail.multus.nad import OPEN
 from podrail_io.kube import Api
 from podrail_io.lease import Lease, Surroundings
 from podrail_io.reflector import World

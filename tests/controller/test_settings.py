@@ -3,7 +3,7 @@
 import pytest
 
 from controller.settings import Settings
-from podrail.nad import Isolation
+from podrail.multus.nad import Isolation
 from podrail_io.environ import SettingsError
 
 

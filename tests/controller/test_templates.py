@@ -15,7 +15,8 @@ from kinds_api import KindsApi
 
 from controller.metrics import Metrics
 from controller.templates import PODS, Templates, need
-from podrail import injection, names, pod, profiles
+from podrail import names, pod, profiles
+from podrail.admission import injection
 from podrail.dra import template
 from podrail.dra.claim import GROUP, TEMPLATES
 from podrail_io.kube import Api

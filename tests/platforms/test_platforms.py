@@ -14,7 +14,8 @@ import pytest
 import yaml
 from admitted import Admitted
 
-from podrail import dialect, document, names, networks
+from podrail import document, names
+from podrail.multus import dialect, networks
 
 HERE = Path(__file__).parent
 EXAMPLES = {path.stem: path for path in (checkout.ROOT / "examples" / "workloads").glob("*.yaml")}

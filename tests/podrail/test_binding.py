@@ -11,7 +11,8 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podrail import binding, names, networks, placement
+from podrail import binding, names, placement
+from podrail.multus import networks
 from podrail.placement import Choice
 from podrail.score import state
 from podrail.topology import Topology

@@ -10,7 +10,7 @@ import scenes
 
 from podrail import dump
 from podrail.errors import MalformedError
-from podrail.jobsize import Owner
+from podrail.gang.jobsize import Owner
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "llm", "namespace": "team"}}
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podrail import names, placement
-from podrail.job import Job
+from podrail.gang.job import Job
 from podrail.kubelet.node import Container, Kind, Policy
 from podrail.placement import Misfit
 from podrail.score import choice as choices

@@ -10,7 +10,7 @@ import pytest
 from podrail import profile, profiles
 from podrail.errors import MalformedError
 from podrail.fabric import Attachment, Partial, Per
-from podrail.nccl import Carrier
+from podrail.nccl.settings import Carrier
 
 
 def problems(**spec: Any) -> list[str]:

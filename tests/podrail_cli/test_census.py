@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from dry_api import DryApi
 
-from podrail.jobsize import Owner
+from podrail.gang.jobsize import Owner
 from podrail_cli import census
 from podrail_io.kube import Api
 

@@ -15,8 +15,9 @@ import checkout
 import jsonpatch
 import yaml
 
-from podrail import admission, marker, names, profile, review, workload
-from podrail.admission import Directory
+from podrail import marker, names, profile, workload
+from podrail.admission import decision, review
+from podrail.admission.decision import Directory
 from podrail.fabric import Profile
 from podrail.marker import Injected
 from podrail_io import files
@@ -64,7 +65,7 @@ def profiles() -> Mapping[str, Profile]:
 def admit(pod: Mapping[str, Any], place: str = "") -> Admitted:
     """What the webhook makes of one pod, its patch applied by a library that is not ours."""
     body = builders.review(pod, NAMESPACE)
-    found = admission.answer(review.read(body), Directory(profiles(), lambda _namespace: {}))
+    found = decision.answer(review.read(body), Directory(profiles(), lambda _namespace: {}))
     warnings = json.loads(found.body)["response"].get("warnings", ())
     return Admitted(place, pod, patched(pod, found.body), tuple(warnings))
 

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 import builders
 from kinds_api import Document, KindsApi
 
-from podrail import admission, pod
-from podrail.admission import Directory, Untouched
+from podrail import pod
+from podrail.admission import decision
+from podrail.admission.decision import Directory, Untouched
 
 
 class DryApi(KindsApi):
@@ -45,7 +46,7 @@ class DryApi(KindsApi):
     def _made(self, body: Document, namespace: str) -> Document:
         found: Any = body
         if self.webhook:
-            result = admission.decide(pod.read(body, namespace), Directory(builders.shipped()))
+            result = decision.decide(pod.read(body, namespace), Directory(builders.shipped()))
             assert not isinstance(result, Untouched)
             found = result.pod.document
         made: Document = json.loads(json.dumps(found))

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from podrail import nad
-from podrail.nad import Nad
+from podrail.multus import nad
+from podrail.multus.nad import Nad
 
 TUNED = {
     "type": "tuning",

@@ -8,7 +8,8 @@ from typing import Any
 
 import builders
 
-from podrail import catalog, injection, placement, pod
+from podrail import catalog, placement, pod
+from podrail.admission import injection
 from podrail.fabric import Profile
 from podrail.placement import Wish
 from podrail.topology import Topology

@@ -20,7 +20,8 @@ from extender.judge import Judge
 from extender.known import Held
 from extender.metrics import Metrics
 from extender.node import Spot
-from podrail import catalog, injection, names, pod
+from podrail import catalog, names, pod
+from podrail.admission import injection
 from podrail.topology import Evidence, Judged, Nic, Tier, Topology
 from podrail_io.kube import Api, Event
 from podrail_io.reflector import World

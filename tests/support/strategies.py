@@ -8,8 +8,8 @@ from typing import Any
 import builders
 from hypothesis import strategies as st
 
-from podrail import dialect
 from podrail.fabric import Profile
+from podrail.multus import dialect
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab~/é", max_size=3)
 DOCUMENTS = st.recursive(

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from podrail import blocks
-from podrail.blocks import Seeker
-from podrail.claims import Claims
-from podrail.job import Job
+from podrail.gang import blocks
+from podrail.gang.blocks import Seeker
+from podrail.gang.claims import Claims
+from podrail.gang.job import Job
+from podrail.gang.siblings import Member, Siblings
 from podrail.locality import Place
-from podrail.siblings import Member, Siblings
 
 FOREVER = 1e9
 

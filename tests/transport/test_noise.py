@@ -23,7 +23,7 @@ import staging
 from gunicorn.config import Config
 from noise import Noise
 
-from podrail.admission import Directory
+from podrail.admission.decision import Directory
 from podrail_io import exchange, prompt
 from podrail_io.connection import Connection, HeadTooLongError
 from podrail_io.exchange import Exchange, RefusedError

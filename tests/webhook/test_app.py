@@ -18,7 +18,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from podrail import names
-from podrail.admission import Directory
+from podrail.admission.decision import Directory
 from podrail_io import web
 from webhook import app
 from webhook.metrics import Metrics

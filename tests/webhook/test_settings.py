@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from podrail.nad import OPEN, Isolation
+from podrail.multus.nad import OPEN, Isolation
 from podrail_io.environ import SettingsError
 from podrail_io.serving import Serving
 from webhook.settings import Settings

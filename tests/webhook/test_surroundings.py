@@ -12,9 +12,10 @@ import kinds_api
 import pytest
 from kinds_api import KindsApi
 
-from podrail import injection, names
+from podrail import names
+from podrail.admission import injection
 from podrail.dra import claim
-from podrail.nad import OPEN
+from podrail.multus.nad import OPEN
 from podrail_io.kube import Api
 from podrail_io.reflector import World
 from webhook import surroundings

@@ -16,9 +16,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from multus import Multus
 
-from podrail import names, networks
+from podrail import names
 from podrail.errors import PodError
-from podrail.networks import Element, Wanted
+from podrail.multus import networks
+from podrail.multus.networks import Element, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

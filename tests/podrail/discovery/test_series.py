@@ -5,9 +5,9 @@ from __future__ import annotations
 import nads
 import pytest
 
-from podrail import nad
 from podrail.discovery import series
 from podrail.discovery.series import Series
+from podrail.multus import nad
 from podrail.topology import Confidence
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from podrail.audit.outcome import Code, Finding, Outcome, Report
 from podrail.doctor.finding import Verdict
-from podrail.jobsize import Owner
+from podrail.gang.jobsize import Owner
 from podrail.railmap import fleet, health, job, node, paging, pending, plain, spots
 from podrail.railmap.fleet import Query, Show
 from podrail.railmap.health import Around, Certificate

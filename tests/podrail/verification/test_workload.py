@@ -12,8 +12,9 @@ from typing import Any
 import builders
 import pytest
 
-from podrail import injection, names
+from podrail import names
 from podrail import pod as pods
+from podrail.admission import injection
 from podrail.verification import plan, record, script, workload
 from podrail.verification.workload import Order
 

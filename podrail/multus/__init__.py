@@ -1,0 +1,1 @@
+"""Multus's words: networks annotation, NADs, CNI configurations, and what is wrong with them."""
