@@ -1,4 +1,4 @@
-"""The benchmark: `python tests/bench/run.py [--quick] [--out FILE]`.
+"""The benchmark: `python tests/bench/run.py [--quick] [--out FILE] [--plot FILE]`.
 
 Progress goes to standard error, one JSON document to standard output. Goals are told, never
 asserted; the exit status is 1 only if a request failed or something could not be measured.
@@ -20,6 +20,7 @@ import blocks
 import creation
 import mutation
 import page
+import plot
 import programs
 import ranking
 import scheduling
@@ -37,6 +38,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure podrail beside stand-ins.")
     parser.add_argument("--quick", action="store_true", help="a short run: about two minutes")
     parser.add_argument("--out", type=Path, help="write the JSON to this file too")
+    parser.add_argument("--plot", type=Path, help="draw the growth by nodes into this SVG file")
     told = parser.parse_args()
     began = time.monotonic()
     found: dict[str, Any] = {"format": FORMAT, "quick": told.quick, "machine": machine()}
@@ -53,6 +55,8 @@ def main() -> int:
     print(text)
     if told.out:
         told.out.write_text(text + "\n")
+    if told.plot and "extender" in found:
+        told.plot.write_text(plot.drawn(found["extender"]["growth"]))
     return int("not_run" in found or found["failed_requests"] > 0)
 
 
