@@ -14,7 +14,7 @@ LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extr
 export PYTHONSAFEPATH := 1
 
 .DEFAULT_GOAL := help
-.PHONY: soak docs image release audit help demo test fuzz generate lint bench cluster coverage install lock clean
+.PHONY: soak docs kind image release audit help demo test fuzz generate lint bench cluster coverage install lock clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ coverage: $(VENV)/dev.stamp ## Report what COVERAGE=1 make test measured
 
 docs: $(VENV)/dev.stamp ## Build the documentation's site into build/site
 	$(BIN)/mkdocs build --strict --quiet
+
+kind: ## Make a kind cluster with podrail in it; needs docker or podman, kind, helm, kubectl and `make image`
+	deploy/kind/up
 
 image: $(VENV)/dev.stamp ## Build the image for amd64 and arm64 into dist/; root on Debian 12 with buildah, debootstrap
 	PYTHON=$(CURDIR)/$(BIN)/python deploy/images/build $(ARGS)
