@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from extender.asking import Asked, Desk
 from extender.candidates import Candidates
@@ -24,6 +24,8 @@ from podrail.score.state import State
 from podrail.score.value import Seat
 from podrail.score.weights import WEIGHTS, Part
 
+SKEW_SECONDS: Final = 60.0
+"""How much younger than now a pod may seem: clocks of machines differ by less."""
 MOST_KEPT: Final = 16
 """Answers that are kept: a bind makes all of them out of date, and each names all the nodes."""
 
@@ -71,7 +73,7 @@ class Judge:
         if found is None or found.claims is not None or found.wish is None:
             return {}
         there = self.cluster.candidates(asked.nodes)
-        waiting = placement.waited(asked.pod, self.now())
+        waiting = _waited(asked.pod, self.now())
         return _misfits(
             there,
             partial(placement.judge, pod=found.wish, fabric=found.fabric, waiting=waiting),
@@ -108,6 +110,15 @@ class Judge:
         else:
             points = value.scores(seats, need, view.kin, view.nears)
         return dict(zip(seats, points, strict=True))
+
+
+def _waited(pod: Mapping[str, Any], now: datetime) -> float:
+    """For how many seconds the pod has waited; endlessly if the API server's clock is not ours.
+
+    With a clock that is behind, a pod would else be refused for now until it has caught up.
+    """
+    found = placement.waited(pod, now)
+    return float("inf") if found < -SKEW_SECONDS else found
 
 
 def _misfits(there: Candidates, judge: Callable[[State], Misfit | None]) -> Mapping[str, Misfit]:

@@ -24,13 +24,14 @@ from podrail import catalog, profiles
 from podrail.errors import MalformedError
 from podrail.profiles import Loaded
 from podrail.topology import Evidence, Topology
-from podrail_io import files, logs, serving
+from podrail_io import files, logs, serving, validity
 from podrail_io.bulletin import Bulletin
 from podrail_io.environ import SettingsError
 from podrail_io.files import FileError
 from podrail_io.kube import Api, KubeError
 from podrail_io.living import Living
 from podrail_io.reflector import World
+from podrail_io.tls import Certificates
 
 
 def main() -> None:
@@ -42,13 +43,22 @@ def main() -> None:
         fabrics = Living(shipped, settings.profiles, profiles.layered)
         shapes = catalog.read(files.with_own(*catalog.SHIPPED, settings.shapes))
         api = Api.connect(settings.kubeconfig, settings.server)
-    except (SettingsError, FileError, KubeError, MalformedError) as error:
+        certificates = serving.certificates_of(settings.serving)
+    except (SettingsError, FileError, KubeError, MalformedError, OSError) as error:
         sys.exit(f"podrail-extender: {error}")
-    serving.serve(lambda: _application(settings, fabrics, shapes, api), settings.serving)
+    serving.serve(
+        lambda: _application(settings, fabrics, shapes, api, certificates),
+        settings.serving,
+        certificates,
+    )
 
 
 def _application(
-    settings: Settings, fabrics: Living[Loaded], shapes: Mapping[str, Topology], api: Api
+    settings: Settings,
+    fabrics: Living[Loaded],
+    shapes: Mapping[str, Topology],
+    api: Api,
+    certificates: Certificates | None,
 ) -> Any:
     world = World(time.monotonic, random.SystemRandom().random)
     names = Names(lambda: fabrics.value.profiles)
@@ -58,6 +68,7 @@ def _application(
     fabrics.follow(api, profiles.RESOURCES, profiles.resource, world)
     metrics.export_nodes(lambda: _evidence(cluster))
     fabrics.export(metrics.registry, "profiles")
+    validity.export(certificates, metrics.registry)
 
     def problems() -> Sequence[str]:
         views = (
@@ -66,8 +77,9 @@ def _application(
             ("profiles", fabrics.synced),
         )
         missing = [f"{name} are not synced" for name, synced in views if not synced]
-        old = cluster.age() > settings.stale_seconds
-        return missing or (["the view of the cluster is too old"] if old else [])
+        old = not missing and cluster.age() > settings.stale_seconds
+        found = missing + ["the view of the cluster is too old"] * old
+        return [*found, *validity.problems(certificates)]
 
     claimed = Claimed(api, world)
     desk = Desk(names, cluster.sizes.of, claimed)

@@ -173,7 +173,7 @@ class Api:
     def watch(
         self, path: str, version: str, silence: float = SILENCE_SECONDS
     ) -> Generator[Event, None, None]:
-        """What happens from a version on, until the server ends the watch.
+        """What happens from a version on, until the server ends the watch; it has been answered.
 
         Raises:
             StatusError: an ERROR event or answer; 410 means that the version is too old.
@@ -186,14 +186,7 @@ class Api:
             "timeoutSeconds": str(WATCH_SECONDS),
         }
         timeout = Timeout(connect=CONNECT_SECONDS, read=silence)
-        response = self._call("GET", _located(path, query), None, timeout)
-        try:
-            for line in _lines(response):
-                yield _event(line)
-        except (HTTPError, OSError, ValueError, KeyError, TypeError) as error:
-            raise UnreachableError(f"watch {path}: {type(error).__name__}: {error}") from error
-        finally:
-            response.close()
+        return _events(path, self._call("GET", _located(path, query), None, timeout))
 
     def _whole(
         self, method: str, target: str, body: Mapping[str, Any] | None, seconds: float
@@ -268,6 +261,16 @@ def _lines(response: BaseHTTPResponse) -> Iterator[bytes]:
     for chunk in response.stream(65536, decode_content=False):
         *lines, rest = (rest + chunk).split(b"\n")
         yield from (line for line in lines if line)
+
+
+def _events(path: str, response: BaseHTTPResponse) -> Generator[Event, None, None]:
+    try:
+        for line in _lines(response):
+            yield _event(line)
+    except (HTTPError, OSError, ValueError, KeyError, TypeError) as error:
+        raise UnreachableError(f"watch {path}: {type(error).__name__}: {error}") from error
+    finally:
+        response.close()
 
 
 def _event(line: bytes) -> Event:

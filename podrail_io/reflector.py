@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
@@ -23,14 +23,14 @@ from podrail_io.kube import (
     KubeError,
     StatusError,
 )
+from podrail_io.pace import Pace
+from podrail_io.revival import Revival
 
 _LOG: Final = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
 
-FIRST_PAUSE: Final = 0.5
-LONGEST_PAUSE: Final = 30.0
 NOT_SERVED_PAUSE: Final = 60.0
 """How often a kind that the API server does not serve is asked for again."""
 CALM_SECONDS: Final = 10.0
@@ -46,13 +46,14 @@ class World:
     """What a reflector takes from around it; times are in seconds.
 
     clock never goes back, chance is in [0, 1), wait returns early when the event is set, silence is
-    how long the server may send nothing.
+    how long the server may send nothing; revival is for all reflectors of the API server.
     """
 
     clock: Callable[[], float]
     chance: Callable[[], float]
     wait: Callable[[threading.Event, float], object] = threading.Event.wait
     silence: float = SILENCE_SECONDS
+    revival: Revival = field(default_factory=Revival)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ class Reflector(Generic[T]):
         self._items: dict[str, T] = {}
         self._version = ""
         self._heard: float | None = None
-        self._asked = 0  # requests since the last calm watch
+        self._pace = Pace(world.clock, world.chance)
+        self._bell = threading.Event()
         self._stopping = threading.Event()
         self._news = threading.Condition()
         self.relists = 0
@@ -104,6 +106,7 @@ class Reflector(Generic[T]):
     def stop(self) -> None:
         """End as soon as the call under way lets it."""
         self._stopping.set()
+        self._bell.set()
 
     @property
     def synced(self) -> bool:
@@ -139,8 +142,21 @@ class Reflector(Generic[T]):
             pause = self._guarded(self._round)
             if pause is None:
                 self._version = ""
-                pause = self._backoff()
-            self._world.wait(self._stopping, pause)
+                pause = self._pace.pause(self._requests)
+            self._rest(pause)
+
+    @property
+    def _requests(self) -> int:
+        """How many the next round will make."""
+        return 1 if self._version else 2
+
+    def _rest(self, pause: float) -> None:
+        """Pause, but no longer than until the API server answers somebody whom it had failed."""
+        if not self._stopping.is_set():
+            self._world.wait(self._bell, pause)
+        if self._bell.is_set():
+            self._bell.clear()
+            self._world.wait(self._stopping, self._pace.early(self._requests))
 
     def _guarded(self, act: Callable[P, R], *given: P.args, **named: P.kwargs) -> R | None:
         """What act returns; None after an exception, which must not end the thread.
@@ -160,7 +176,7 @@ class Reflector(Generic[T]):
             if not self._version:
                 self._list()
             # A watch that ends soon is as good as an error: never ask in a tight loop.
-            return 0.0 if self._watch() else self._backoff()
+            return 0.0 if self._watch() else self._pace.pause(self._requests)
         except StatusError as error:
             return self._refused(error)
         except KubeError as error:
@@ -173,32 +189,24 @@ class Reflector(Generic[T]):
         if error.status == NOT_FOUND and listing:
             self._absent()
             return NOT_SERVED_PAUSE
-        return max(self._failed(error), min(error.retry_after, LONGEST_PAUSE))
+        return self._failed(error, error.retry_after)
 
-    def _failed(self, error: KubeError) -> float:
+    def _failed(self, error: KubeError, told: float = 0.0) -> float:
         self.errors += 1
+        self._world.revival.lost(self._bell)
         _LOG.warning(
             "reflector lost its API server", extra={"path": self._path, "problem": str(error)}
         )
-        return self._backoff()
-
-    def _backoff(self) -> float:
-        """The next pause: doubled with each request, up to LONGEST_PAUSE, over its upper half.
-
-        By requests, not by failures: a watch that is always 410 costs a list each time, and still
-        makes no more than 10 requests in its first 30 s.
-        """
-        doublings = min(max(self._asked - 1, 0), 16)
-        pause = min(FIRST_PAUSE * 2**doublings, LONGEST_PAUSE)
-        return float(pause * (0.5 + self._world.chance() / 2))
+        return self._pace.pause(self._requests, told)
 
     def _list(self) -> None:
-        self._asked += 1
+        self._pace.ask()
         self.relists += 1
         listed: dict[str, T] = {}
         version = ""
         for page in self._api.pages(self._path, min(PAGE_SECONDS, self._world.silence)):
             version = page.resource_version
+            self._world.revival.answered(self._bell)
             for document in page.items:
                 if (kept := self._guarded(self._keep, document)) is not None:
                     listed[key_of(document)] = kept
@@ -213,15 +221,17 @@ class Reflector(Generic[T]):
         """A kind that is not served (no such CRD) is synced and empty."""
         for key in list(self._items):
             self._set(key, None)
-        self._asked = 0
+        self._world.revival.answered(self._bell)
+        self._pace.calm(0)
         self._heard = self._world.clock()
 
     def _watch(self) -> bool:
         """Follow the watch to its end; True if it was a calm one."""
-        self._asked += 1
+        self._pace.ask()
         began = self._world.clock()
         try:
             events = self._api.watch(self._path, self._version, self._world.silence)
+            self._world.revival.answered(self._bell)
             with closing(events):
                 for event in events:
                     if self._stopping.is_set():
@@ -230,7 +240,7 @@ class Reflector(Generic[T]):
         finally:
             calm = self._world.clock() - began >= CALM_SECONDS
             if calm:
-                self._asked = 1
+                self._pace.calm()
         if calm:
             self._heard = self._world.clock()
         return calm

@@ -62,6 +62,7 @@ class Certificates:
         self._refused: _Signature | None = None
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._valid = _NEVER
+        self._ended = False
         self._looked = clock()
         self.reload_errors = 0
         self._refresh()
@@ -72,12 +73,18 @@ class Certificates:
         self.context()
         return self._valid[1]
 
+    @property
+    def expired(self) -> bool:
+        """Whether the time of the served pair is over, or there is none."""
+        return self.not_after <= self._now()
+
     def context(self) -> ssl.SSLContext:
         """The context to serve a new connection with."""
         with self._lock:
             if self._clock() - self._looked >= LOOK_SECONDS:
                 self._looked = self._clock()
                 self._refresh()
+                self._tell_end()
             return self._context
 
     def _refresh(self) -> None:
@@ -97,6 +104,13 @@ class Certificates:
         self._context, self._valid = context, valid
         self._signature, self._refused = signature, None
         _LOG.info("certificate loaded", extra={"not_after": valid[1]})
+
+    def _tell_end(self) -> None:
+        """Log once that the time of the served pair is over, which its clients do not say here."""
+        ended = 0 < self._valid[1] <= self._now()
+        if ended and not self._ended:
+            _LOG.error("certificate expired", extra={"not_after": self._valid[1]})
+        self._ended = ended
 
     def _look(self) -> _Signature:
         return tuple(_state(path) for path in self._files)

@@ -49,7 +49,7 @@ PHASES: Final = (
         measured=False,
         once="builds them first, once: about 25 min",
     ),
-    Phase("the real control plane", "cluster", 900),
+    Phase("the real control plane", "cluster", 1150),
     Phase(
         "a real node: kubelet, containerd, Multus and its plugins; the chart installed there",
         "node",

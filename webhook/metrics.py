@@ -1,12 +1,9 @@
 """The webhook's metrics; no label holds what a user wrote."""
 
-from collections.abc import Iterable
-
-from prometheus_client import CollectorRegistry, Counter, Histogram, Metric
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from podrail.admission.decision import Answer, Verdict
+from podrail_io import validity
 from podrail_io.tls import Certificates
 
 
@@ -40,8 +37,7 @@ class Metrics:
         )
         for verdict in Verdict:
             self._requests.labels(verdict.value, "")
-        if certificates is not None:
-            self.registry.register(_Served(certificates))
+        validity.export(certificates, self.registry)
 
     def count(self, answer: Answer) -> None:
         """Count an answer, and what its pod was given."""
@@ -57,22 +53,3 @@ class Metrics:
         }
         for kind, many in given.items():
             self._injections.labels(kind).inc(many)
-
-
-class _Served(Collector):
-    """The certificate that is served, as it is at each scrape."""
-
-    def __init__(self, certificates: Certificates) -> None:
-        self._certificates = certificates
-
-    def collect(self) -> Iterable[Metric]:
-        yield GaugeMetricFamily(
-            "podrail_cert_expiry_timestamp_seconds",
-            "When the served certificate expires.",
-            self._certificates.not_after,
-        )
-        yield CounterMetricFamily(
-            "podrail_cert_reload_errors",
-            "Changes of the certificate files that could not be loaded.",
-            self._certificates.reload_errors,
-        )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from podrail import profiles
 from podrail.admission.decision import Directory
 from podrail.admission.vicinity import Vicinity
-from podrail_io import files, prompt
+from podrail_io import files, prompt, validity
 from podrail_io.kube import Api
 from podrail_io.living import Living
 from podrail_io.reflector import Reflector, World
@@ -80,9 +80,7 @@ class State:
             found.append("namespaces are not synced")
         if self.around is not None and not self.around.nads.synced:
             found.append("network attachment definitions are not synced")
-        if self.certificates is not None and self.certificates.not_after < time.time():
-            found.append("the certificate has expired")
-        return found
+        return [*found, *validity.problems(self.certificates)]
 
     def _namespace_labels(self, name: str) -> Mapping[str, str] | None:
         if self.namespaces is None:

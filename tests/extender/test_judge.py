@@ -82,7 +82,16 @@ def test_thousands_of_names_are_one_seat_for_each_machine_type() -> None:
     assert 3 == len(found.cluster.candidates(nodes).counts)
 
 
-@pytest.mark.parametrize(("waited", "refused"), [(0, ["a"]), (599, ["a"]), (600, [])])
+@pytest.mark.parametrize(
+    ("waited", "refused"),
+    [
+        pytest.param(0, ["a"], id="new"),
+        pytest.param(599, ["a"], id="has patience"),
+        pytest.param(600, [], id="has none left"),
+        pytest.param(-30, ["a"], id="our clock is a little behind"),
+        pytest.param(-86_400, [], id="our clock is wrong"),
+    ],
+)
 def test_held_rails_are_refused_until_the_pods_patience_is_over(
     waited: int, refused: list[str]
 ) -> None:

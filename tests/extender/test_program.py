@@ -12,6 +12,7 @@ from typing import Any
 
 import commands
 import pytest
+import served
 import staging
 from commands import Child
 
@@ -35,6 +36,20 @@ def extender(folder: Path, **variables: str) -> Iterator[tuple[Child, int]]:
             child.eventually(lambda: '"listening"' in child.errors)
             address = next(one["address"] for one in records(child) if "address" in one)
             yield child, int(address.rpartition(":")[2])
+
+
+def bulletin_of(child: Child) -> int:
+    """The port of its bulletin."""
+    child.eventually(lambda: 2 == len([one for one in records(child) if "address" in one]))
+    addresses = {one["logger"]: one["address"] for one in records(child) if "address" in one}
+    return int(addresses["podrail_io.bulletin"].rpartition(":")[2])
+
+
+def metrics(port: int) -> bytes:
+    """What it tells Prometheus."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        connection.request("GET", "/metrics")
+        return connection.getresponse().read()
 
 
 def call(port: int, method: str, path: str, document: object = None) -> tuple[int, Any]:
@@ -68,17 +83,23 @@ def test_without_an_api_server_it_is_not_ready_and_stands_in_nobodys_way(tmp_pat
 def test_health_and_metrics_are_also_told_where_loopback_is_not_reached(tmp_path: Path) -> None:
     """And nothing else is: no question of kube-scheduler's."""
     with extender(tmp_path, PODRAIL_BULLETIN="127.0.0.1:0") as (child, _):
-        child.eventually(lambda: 2 == len([one for one in records(child) if "address" in one]))
-        addresses = {one["logger"]: one["address"] for one in records(child) if "address" in one}
-        port = int(addresses["podrail_io.bulletin"].rpartition(":")[2])
+        port = bulletin_of(child)
         assert 503 == call(port, "GET", "/readyz")[0]
         assert 200 == call(port, "GET", "/healthz")[0]
-        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
-            connection.request("GET", "/metrics")
-            assert b"podrail_cache_synced 0.0" in connection.getresponse().read()
+        assert b"podrail_cache_synced 0.0" in metrics(port)
         with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
             connection.request("POST", "/bind", b"{}")
             assert 501 == connection.getresponse().status
+
+
+def test_an_expired_certificate_is_told_where_no_handshake_is_needed(tmp_path: Path) -> None:
+    """As a reason not to be ready, and as the metric that alerts look at."""
+    pair = served.authority(tmp_path).leaf("old", days=-0.001)
+    files = {"PODRAIL_CERT": str(pair.certfile), "PODRAIL_KEY": str(pair.keyfile)}
+    with extender(tmp_path, PODRAIL_BULLETIN="127.0.0.1:0", **files) as (child, _):
+        port = bulletin_of(child)
+        assert "the certificate has expired" in call(port, "GET", "/readyz")[1]["problems"]
+        assert b"podrail_cert_expiry_timestamp_seconds" in metrics(port)
 
 
 @pytest.mark.parametrize(

@@ -231,6 +231,25 @@ def test_a_pair_out_of_its_time_never_replaces_a_good_one(
     assert _leaf(pair).serial_number == _serial(certificates.context(), authority)
 
 
+def test_the_end_of_the_served_pair_is_logged_once(
+    authority: Authority, pair: Pair, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Until another is served; its clients fail at their handshakes, and say nothing here."""
+    wall = Wall(time.time())
+    certificates = Certificates(pair.certfile, pair.keyfile, clock, now=wall)
+    ends = []
+    for days in (0, 2, 2):
+        wall.now = time.time() + days * 86_400
+        clock.look()
+        certificates.context()
+        ends.append(caplog.messages.count("certificate expired"))
+    pair.take(authority.leaf("longer", days=4))
+    clock.look()
+    assert _leaf(pair).serial_number == _serial(certificates.context(), authority)
+    assert [0, 1, 1] == ends
+    assert 1 == caplog.messages.count("certificate expired")
+
+
 def _client(of: Authority, name: str, days: float = 1) -> tuple[Path, Path]:
     """A client's certificate; the throw-away ones are for localhost, under any file name."""
     pair = of.leaf(name, days)

@@ -1,4 +1,4 @@
-"""Creators of opted-in pods that go on while something happens, and what they were answered."""
+"""Creators of pods that go on while something happens, and what they were answered."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class Load:
 
     client: Client
     namespace: str
+    fabric: str | None = "sriov-rails"
+    """None for pods that have not opted in."""
     answers: list[Answer] = field(default_factory=list)
     ending: threading.Event = field(default_factory=threading.Event)
 
@@ -35,7 +37,8 @@ class Load:
         while not self.ending.is_set():
             # Gated: a scheduler with nowhere to put them would share the processors.
             gates = [{"name": "test.podrail.dev/not-scheduled"}]
-            pod = builders.document(name=f"worker-{creator}-{number}", schedulingGates=gates)
+            name = f"{self.fabric or 'plain'}-{creator}-{number}"
+            pod = builders.document(name=name, fabric=self.fabric, schedulingGates=gates)
             try:
                 self.answers.append(self.client.try_create(pod, self.namespace))
             except (OSError, http.client.HTTPException) as error:
@@ -61,11 +64,13 @@ class Load:
 
 
 @contextlib.contextmanager
-def creating(client: Client, namespace: str) -> Iterator[Load]:
+def creating(
+    client: Client, namespace: str, fabric: str | None = "sriov-rails", creators: int = CREATORS
+) -> Iterator[Load]:
     """Six creators for the length of a block; all have ended after it."""
-    load = Load(client, namespace)
-    with ThreadPoolExecutor(CREATORS) as pool:
-        running = [pool.submit(load.create, number) for number in range(CREATORS)]
+    load = Load(client, namespace, fabric)
+    with ThreadPoolExecutor(creators) as pool:
+        running = [pool.submit(load.create, number) for number in range(creators)]
         try:
             yield load
         finally:
