@@ -16,7 +16,7 @@ from podrail.multus.nad import Isolation, Nad
 from podrail.profiles import resource
 
 NETWORKS: Final = frozenset({"NadMissing", "NadUnreachable", "NadMalformed", "ResourceMismatch"})
-"""The codes of podrail.multus.lint that make NetworksResolved false."""
+"""The codes of multus.lint that make NetworksResolved false."""
 RESOURCES: Final = frozenset({"ResourceNotAdvertised"})
 _DECISIVE: Final = NETWORKS | RESOURCES | {"NobodyPlaces"}
 MOST_MESSAGE: Final = 32_768

@@ -175,7 +175,7 @@ def _profile(document: Document) -> Document:
 
 
 def _node(document: Document) -> Document:
-    """What podrail.multus.lint looks at: not the heartbeats, nor what podrail itself writes often."""
+    """What multus.lint looks at: not the heartbeats, nor what podrail itself writes often."""
     metadata, status = document["metadata"], document.get("status") or {}
     annotations = metadata.get("annotations") or {}
     kept = {key: annotations[key] for key in annotations if not key.startswith("podrail.dev/")}

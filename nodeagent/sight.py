@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from podrail.observation import acs, counters, host
+from podrail.evidence.noderails import Netdev
+from podrail.observation import acs, counters, host, steering
 from podrail.observation.host import Trees
 from podrail.observation.memory import Seen
+from podrail.observation.steering import Queue
 from podrail.topology import Nic
 from podrail_io import ethtool, tree
 from podrail_io.files import FileError
@@ -34,7 +36,8 @@ class Sight:
     def look(self) -> Trees:
         """Both trees, as far as they are of use."""
         seen, known = _tree(self._sys, host.SYS), _tree(self._proc, host.PROC)
-        return Trees(seen.files, seen.links, known.files)
+        named = (self._netdev(name) for name in steering.netdevs(seen.files, seen.links))
+        return Trees(seen.files, seen.links, known.files, tuple(one for one in named if one))
 
     def watch(self, seen: Seen) -> None:
         """Have the next glances be about these devices."""
@@ -81,8 +84,23 @@ class Sight:
             found |= {name: shown[name] for name in counters.NAMES & shown.keys()}
         return found
 
+    def _netdev(self, name: str) -> Netdev | None:
+        """An interface that is not down; None where its queues are not to be seen."""
+        folder = self._sys / "class/net" / name
+        if (_bytes(folder / "operstate", _TEXT_BYTES) or b"").strip() == b"down":
+            return None
+        queues = _names(folder / "queues").decode().split()
+        own = (folder / "queues" / one for one in queues if one.startswith("rx-"))
+        return steering.read(name, (Queue(*_texts(one)) for one in own))
+
     def _config(self, address: str, size: int) -> bytes:
         return _bytes(self._sys / "bus/pci/devices" / address / "config", size) or b""
+
+
+def _texts(queue: Path) -> tuple[str, str]:
+    """What a receive queue's two files say."""
+    cpus, flows = (_bytes(queue / name, _CONFIG_BYTES) for name in ("rps_cpus", "rps_flow_cnt"))
+    return (cpus or b"").decode(errors="replace"), (flows or b"").decode(errors="replace")
 
 
 def _telling(seen: Seen) -> Iterator[tuple[str, int]]:

@@ -15,6 +15,7 @@ from podrail.score.value import BEST
 
 SHOWN_NODES: Final = 3
 _DIGITS: Final = 4
+_NOBODY_OFFERS: Final = "ResourceNotAdvertised"
 
 
 def injected(marker: Injected) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def _reason(reason: Reason) -> dict[str, Any]:
 
 
 def placed(explanation: Explanation, shown: int = SHOWN_NODES) -> dict[str, Any]:
-    """The job, the best nodes with each part of their scores, the nearest misses, all refusals."""
+    """The job, the best nodes with each part of their scores, and why the others are out."""
     job = explanation.job
     return {
         "job": {
@@ -59,6 +60,7 @@ def placed(explanation: Explanation, shown: int = SHOWN_NODES) -> dict[str, Any]
             for one in explanation.misses[:shown]
         ],
         "refusals": list(_refusals(explanation)),
+        "absent": list(_absent(explanation)),
     }
 
 
@@ -103,6 +105,19 @@ def _part(share: Share) -> dict[str, Any]:
         "adds": round(share.adds, _DIGITS),
         "means": share.means,
     }
+
+
+def _absent(explanation: Explanation) -> Iterator[dict[str, Any]]:
+    """What the pod asks for and no node offers; profile is None if the pod itself asks for it."""
+    admitted = explanation.wish.marker
+    for resource in explanation.absent:
+        ours = resource in admitted.resources
+        yield {
+            "code": _NOBODY_OFFERS,
+            "resource": resource,
+            "profile": admitted.profile if ours else None,
+            "remedy": CATALOGUE[_NOBODY_OFFERS].remedy,
+        }
 
 
 def _refusals(explanation: Explanation) -> Iterator[dict[str, Any]]:

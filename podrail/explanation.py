@@ -5,7 +5,7 @@ devices, podrail's refusals, then the score. Taints, affinities, CPU and memory 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -36,6 +36,7 @@ class Kind(StrEnum):
     CORDONED = "cordoned"
     UNSELECTED = "not selected"
     TOO_SMALL = "too few devices"
+    ABSENT = "not offered"
     PERMANENT = "refused for good"
 
 
@@ -45,6 +46,7 @@ HELP: Final[Mapping[Kind, str]] = {
     Kind.CORDONED: "Uncordon the node when its maintenance is over.",
     Kind.UNSELECTED: "Label the node, or change the nodeSelector of the pod or its profile.",
     Kind.TOO_SMALL: "Ask for fewer devices; if the node has more, look at its device plugin.",
+    Kind.ABSENT: "Does its device plugin run there? If no node offers it, is its name right?",
     Kind.PERMANENT: "Ask for less, choose another profile, or correct the node's rails or kubelet.",
 }
 """What would make the node do, by the kind of refusal."""
@@ -102,6 +104,8 @@ class Explanation:
     crew: Crew
     best: tuple[Candidate, ...]
     misses: tuple[Candidate, ...]
+    absent: tuple[str, ...] = ()
+    """The resources that the pod asks for and no node offers."""
 
     @property
     def job(self) -> Job:
@@ -117,8 +121,10 @@ class Explanation:
 
 def _plain(one: Candidate) -> str:
     """The reason without its numbers, as kube-scheduler words it."""
-    short = one.kind in {Kind.SHORT, Kind.TOO_SMALL}
-    return f"too few {one.reason.partition(':')[0]}" if short else one.reason
+    resource = one.reason.partition(":")[0]
+    if one.kind is Kind.ABSENT:
+        return f"no {resource}"
+    return f"too few {resource}" if one.kind in {Kind.SHORT, Kind.TOO_SMALL} else one.reason
 
 
 def explain(
@@ -131,17 +137,18 @@ def explain(
     """
     namespace = str((wanting.get("metadata") or {}).get("namespace", ""))
     found = replace(wish, job=job.of(wanting, namespace, snapshot.lookup))
-    out = [_out(wanting, found, fabric, spot) for spot in snapshot.spots]
+    wanted = fit.asked(wanting)
+    out = [_out(wanting, wanted, found, fabric, spot) for spot in snapshot.spots]
     fits = [spot for spot, miss in zip(snapshot.spots, out, strict=True) if miss is None]
     misses = [miss for miss in out if miss is not None]
     crew = snapshot.siblings.crew(found.job.key)
-    order = [Kind.SHORT, Kind.TEMPORARY, Kind.CORDONED, Kind.UNSELECTED, Kind.TOO_SMALL]
-    rank = {kind: at for at, kind in enumerate([*order, Kind.PERMANENT, None])}
+    rank = {kind: at for at, kind in enumerate([*Kind, None])}
     return Explanation(
         found,
         crew,
         tuple(sorted(_scored(fits, found, fabric, snapshot), key=_order)),
         tuple(sorted(misses, key=lambda one: (rank[one.kind], one.lacking, one.spot.name))),
+        tuple(sorted(_absent(wanted, [spot.capacity for spot in snapshot.spots]))),
     )
 
 
@@ -149,7 +156,22 @@ def _order(one: Candidate) -> tuple[int, float, str]:
     return (-one.points, -(one.worth or 0.0), one.spot.name)
 
 
-def _out(wanting: Document, wish: Wish, fabric: Profile | None, spot: Spot) -> Candidate | None:
+def _absent(wanted: Mapping[str, int], offered: Iterable[Mapping[str, int]]) -> Iterator[str]:
+    """The resources that are asked for and not offered at all.
+
+    A kubelet whose device plugin has gone goes on to list the resource, with none of it (1.36).
+    """
+    there = {name for one in offered for name, count in one.items() if count > 0}
+    return (name for name, count in wanted.items() if count > 0 and name not in there)
+
+
+def _out(
+    wanting: Document,
+    wanted: Mapping[str, int],
+    wish: Wish,
+    fabric: Profile | None,
+    spot: Spot,
+) -> Candidate | None:
     """Why the pod cannot run there; None if it can."""
     if spot.cordoned:
         return Candidate(spot, reason="the node is cordoned", kind=Kind.CORDONED)
@@ -159,7 +181,7 @@ def _out(wanting: Document, wish: Wish, fabric: Profile | None, spot: Spot) -> C
             return Candidate(
                 spot, reason=f"the node has no label {key}={text}", kind=Kind.UNSELECTED
             )
-    short = _short(fit.asked(wanting), spot)
+    short = _short(wanted, spot)
     if short is not None:
         return short
     misfit = None if spot.state is None else placement.judge(spot.state, wish, fabric)
@@ -173,6 +195,10 @@ def _short(wanted: Mapping[str, int], spot: Spot) -> Candidate | None:
     reason = fit.shortage(wanted, spot.free)
     if not reason:
         return None
+    absent = min(_absent(wanted, [spot.capacity]), default="")
+    if absent:
+        told = f"{absent}: the node offers none"
+        return Candidate(spot, reason=told, kind=Kind.ABSENT, lacking=wanted[absent])
     name = reason.partition(":")[0]
     kind = Kind.TOO_SMALL if fit.shortage(wanted, spot.capacity) else Kind.SHORT
     lacking = wanted[name] - max(spot.free.get(name, 0), 0)

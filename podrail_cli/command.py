@@ -1,5 +1,6 @@
 """The podrail command. Exit status: 0 done, 1 a pod was refused or nothing fits, 2 wrong input."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -43,11 +44,18 @@ from podrail_io.kube import Api
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=__doc__)
 @click.version_option(package_name="podrail")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Rails for GPU pods: what they get, where they fit best, and why."""
+    if os.environ.get("NO_COLOR"):  # noqa: TID251 - the command reads it (no-color.org)
+        context.color = False
 
 
-@main.command("inject", epilog="Example: podrail inject -f job.yaml -o diff")
+@main.command(
+    "inject",
+    epilog="Example: podrail inject -f job.yaml -o diff\n\n"
+    "Exit status: 0 printed, 1 a pod was refused, 2 wrong input.",
+)
 @FILE
 @PROFILE
 @NAMESPACE
@@ -70,7 +78,7 @@ def inject_command(path: str, profile: str | None, namespace: str, form: str) ->
     ]
     entries = [entry for each in found for entry in each]
     if not entries:
-        raise InputError(f"{path}: no pod template found in {_kinds(documents)}")
+        raise given.without_pods(path, documents)
     for entry in entries:
         for warning in entry.warnings:
             click.echo(f"{entry.template.dotted or 'pod'}: {warning}", err=True)
@@ -101,7 +109,11 @@ def _rendered(form: str, entries: Sequence[Entry], changed: Sequence[Any]) -> st
             return output.as_yaml(changed)
 
 
-@main.command("topology", epilog="Example: podrail topology --node gpu-1")
+@main.command(
+    "topology",
+    epilog="Example: podrail topology --node gpu-1\n\n"
+    "Exit status: 0 shown, 1 nothing is known of the node, 2 wrong input or no answer.",
+)
 @click.option("--nvidia-smi", metavar="FILE", help="What nvidia-smi topo -m printed.")
 @click.option("--rocm-smi", metavar="FILE", help="What rocm-smi --showtopo printed.")
 @click.option("--nccl-xml", metavar="FILE", help="A file of NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE.")
@@ -205,8 +217,3 @@ def demo_command(form: str, *, once: bool) -> None:
     """Run webhook and extender against a simulated cluster and show what they do."""
     with telling():
         demo.run(once=once, as_json=form == "json")
-
-
-def _kinds(documents: Sequence[Any]) -> str:
-    kinds = {str(one.get("kind")) for one in documents if isinstance(one, dict)}
-    return f"kinds {', '.join(sorted(kinds))}" if kinds else "an empty file"

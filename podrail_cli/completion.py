@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 import click
 from click.shell_completion import (
     CompletionItem,
+    FishComplete,
     ShellComplete,
     add_completion_class,
     get_completion_class,
@@ -64,6 +65,15 @@ exec env %(complete_var)s=kubectl_complete %(prog_name)s "$@"
         kinds = {item.type for item in items}
         directive = _FOLDERS if "dir" in kinds else _FILES if "file" in kinds else _NO_FILES
         return "\n".join([*plain, f":{directive}"])
+
+
+@add_completion_class
+class WordyFishComplete(FishComplete):
+    """Completion for fish, with descriptions that have commas (click 8 cuts them at the first)."""
+
+    source_template: ClassVar[str] = FishComplete.source_template.replace(
+        'split ","', 'split --max 1 ","'
+    )
 
 
 @click.command("completion", epilog=_EXAMPLES)

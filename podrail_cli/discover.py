@@ -44,7 +44,9 @@ Examples:
 
 \b
 A file for --cluster:
-  {DUMP}"""
+  {DUMP}
+
+Exit status: 0 printed, 1 there is nothing to draft, 2 wrong input or no answer."""
 _PLACED: Final = (*evidence.KINDS, survey.OWN)
 _WIDTH: Final = 100
 
@@ -56,6 +58,7 @@ def show(
     if name is not None:
         raise InputError(f"--discover drafts profiles of its own; {name} is a shipped one")
     with telling():
+        output.progress("reading the cluster")
         found = of_live(live.connect(kubeconfig, server)) if cluster is None else of_files(cluster)
     click.echo(output.as_json(found.document()) if form == "json" else text(found))
     sys.exit(int(not found.drafts))

@@ -83,8 +83,7 @@ def doctor_command(
             found = doctor_sight.of_files(cluster, wish)
         else:
             api = live.connect(kubeconfig, server)
-            if sys.stderr.isatty():
-                click.echo("reading the cluster ...", err=True)
+            output.progress("reading the cluster")
             now = datetime.now(UTC)  # noqa: TID251 - the command is where the time comes from
             found = doctor_sight.of_live(api, wish, now)
     findings = examination.examine(found)

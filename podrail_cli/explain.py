@@ -23,7 +23,7 @@ def text(found: Document) -> str:
     if "job" in found:
         parts.append(_job(found["job"]))
         parts += [_summary(found["nodes"]), *(_best(one) for one in found["best"])]
-        last = (_misses(found), _refusals(found), _ranked(found))
+        last = (_absent(found), _misses(found), _refusals(found), _ranked(found))
         parts += ["\n".join(lines) for lines in last if lines]
     return "\n\n".join(parts)
 
@@ -143,6 +143,25 @@ def _hopes(one: Document) -> str:
 
 def _numbers(found: Sequence[int]) -> str:
     return ",".join(map(str, found)) or "none"
+
+
+def _absent(found: Document) -> list[str]:
+    """What no node offers, by who asks for it."""
+    asked: dict[str | None, list[str]] = {}
+    for one in found["absent"]:
+        asked.setdefault(one["profile"], []).append(one["resource"])
+    return [
+        line
+        for profile, names in asked.items()
+        for line in (
+            f"no node offers {', '.join(names)} (asked for by {_asker(profile)}):",
+            "  is the device plugin there, is the name right? [ResourceNotAdvertised]",
+        )
+    ]
+
+
+def _asker(profile: str | None) -> str:
+    return "the pod itself" if profile is None else f"profile {profile}"
 
 
 def _misses(found: Document) -> list[str]:

@@ -81,6 +81,7 @@ def _name(target: Sequence[str], path: str | None) -> str:
 
 def _of_pod(name: str, cluster: Path | None, namespace: str, **said: Any) -> Looked:
     with telling():
+        output.progress("reading the cluster")
         if cluster is None:
             api = live.connect(said["kubeconfig"], said["server"])
             return explain_live.pod(api, namespace, name)
@@ -104,6 +105,7 @@ def _of_file(path: str, namespace: str, **said: Any) -> Looked:
     with telling():
         try:
             api = live.connect(said["kubeconfig"], said["server"])
+            output.progress("asking the API server and reading the cluster")
             return explain_live.dry_run(api, question)
         except UnreachableError as error:
             if wanted:

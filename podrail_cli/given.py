@@ -1,10 +1,10 @@
 """What the command is given: options that several subcommands have, files, and wrong input."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -52,6 +52,17 @@ def read(path: str) -> list[Placed]:
         return files.file_documents(Path(path))
 
 
+def without_pods(path: str, documents: Sequence[Any]) -> InputError:
+    """What to say of a file whose documents have no pod."""
+    kinds = {str(one.get("kind", "none")) for one in documents if isinstance(one, dict)}
+    found = f"kinds {', '.join(sorted(kinds))}" if kinds else "a text without fields"
+    place = "standard input" if path == "-" else path
+    return InputError(
+        f"{place}: no pod template found in {found if documents else 'an empty file'}; "
+        "expected a Pod, a Job or another kind that makes pods"
+    )
+
+
 def named(choice: str) -> Profile:
     """The profile that --profile means."""
     with telling():
@@ -66,5 +77,8 @@ def telling() -> Iterator[None]:
     except MalformedError as error:
         lines = [f"{error.what}:", *(f"  {problem}" for problem in error.problems)]
         raise InputError("\n".join(lines)) from error
-    except (FileError, KubeError, PodError, ValueError, OSError) as error:
+    except OSError as error:
+        named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise InputError(named) from error
+    except (FileError, KubeError, PodError, ValueError) as error:
         raise InputError(str(error)) from error

@@ -1,5 +1,6 @@
 """What the command knows without a cluster: shipped profiles and shapes, and files it is given."""
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib import resources
@@ -23,7 +24,7 @@ def shipped() -> Loaded:
 
 
 def named(choice: str) -> Profile:
-    """The profile that --profile means: a shipped one by name, or the only one in a file.
+    """The profile that is meant: a shipped one by name, or the only one in a file.
 
     Raises:
         MalformedError: no such profile, or a file whose profile is wrong.
@@ -34,8 +35,10 @@ def named(choice: str) -> Profile:
         return known[choice]
     path = Path(choice)
     if not path.is_file():
-        message = f"neither a file nor a shipped profile; those are {', '.join(sorted(known))}"
-        raise MalformedError("--profile", [Problem(choice, message)])
+        near = " or ".join(difflib.get_close_matches(choice, known))
+        meant = f"did you mean {near}? " if near else ""
+        message = f"neither a file nor a shipped profile; {meant}podrail profiles lists those"
+        raise MalformedError("profile", [Problem(choice, message)])
     loaded = profiles.load(files.file_documents(path))
     if loaded.problems:
         raise MalformedError(str(path), loaded.problems)

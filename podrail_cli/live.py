@@ -9,7 +9,7 @@ from podrail.evidence import cluster, noderails
 from podrail.evidence.atlas import Said, Unused
 from podrail.evidence.cluster import Resources
 from podrail.topology import Evidence, Topology
-from podrail_io.kube import Api, Document, StatusError
+from podrail_io.kube import Api, Document, StatusError, UnreachableError
 
 KUBECONFIG: Final = Path("~/.kube/config")
 NODES: Final = "/api/v1/nodes"
@@ -28,6 +28,10 @@ def connect(kubeconfig: str | None, server: str) -> Api:
         UnreachableError: none of these leads to one.
     """
     path = KUBECONFIG.expanduser() if kubeconfig is None else Path(kubeconfig)
+    if not (kubeconfig or server or path.is_file() or Api.in_cluster()):
+        raise UnreachableError(
+            f"no cluster around: expected {KUBECONFIG}, $KUBECONFIG, --kubeconfig or --server"
+        )
     return Api.connect(path if kubeconfig is not None or path.is_file() else None, server)
 
 

@@ -1,9 +1,11 @@
 """How the command prints: plain text for people, JSON and YAML for programs."""
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
+import click
 import yaml
 
 
@@ -25,3 +27,9 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     )
+
+
+def progress(told: str) -> None:
+    """Say what takes a while, to a person who waits; in a pipe or a log nobody does."""
+    if sys.stderr.isatty():
+        click.echo(f"{told} ...", err=True)

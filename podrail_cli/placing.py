@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from podrail import dump, explanation, placement, snapshot
+from podrail.doctor.finding import many
 from podrail.evidence import cluster as evidence
 from podrail.evidence.atlas import Atlas
 from podrail.evidence.cluster import Resources
@@ -64,13 +65,12 @@ class Scenery:
 
 def asked(path: str, profile: str | None, namespace: str) -> Question:
     """The question about the first pod in a file."""
+    documents = [one.document for one in given.read(path)]
     found = [
-        (template, each.document)
-        for each in given.read(path)
-        for template in inject.templates(each.document, namespace)
+        (template, each) for each in documents for template in inject.templates(each, namespace)
     ]
     if not found:
-        raise InputError(f"{path}: no pod template found")
+        raise given.without_pods(path, documents)
     template, whole = found[0]
     stand_in = None if profile is None else given.named(profile)
     entry = inject.entry(template, library.shipped().profiles, stand_in)
@@ -101,6 +101,7 @@ def dumped(path: Path, profile: str | None, shapes: Path | None) -> Scenery:
     own = () if profile is None else (given.named(profile),)
     profiles = {**library.shipped().profiles, **{one.name: one for one in own}}
     with telling():
+        output.progress(f"reading {path}")
         return Scenery([one.document for one in node.dump(path)], profiles, shapes, str(path))
 
 
@@ -123,6 +124,7 @@ def answer(pod: Document, more: Iterable[Document], scenery: Scenery) -> Explana
             )
         for why in rank.broken(found):
             click.echo(why, err=True)
+        output.progress(f"judging {many(len(whole.nodes), 'node')}")
         metadata = pod["metadata"]
         apart = (metadata["namespace"], str(metadata.get("name", "")))
         world = snapshot.take(whole, found, counted.gpus, apart)
@@ -137,7 +139,9 @@ def listed(ranked: Sequence[Ranked]) -> list[dict[str, Any]]:
 _EXAMPLES: Final = """\b
 Examples:
   kubectl get nodes,pods,noderails,jobs -A -o json > cluster.json
-  podrail rank -f job.yaml --cluster cluster.json"""
+  podrail rank -f job.yaml --cluster cluster.json
+
+Exit status: 0 some node can run it, 1 none can or it has no rails, 2 wrong input."""
 
 
 @click.command("rank", epilog=_EXAMPLES)

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -13,8 +13,12 @@ from podrail_cli import library, output
 from podrail_cli.given import telling
 from podrail_io import files
 
+_EXAMPLE: Final = """Example: podrail scheduler-config --for kubeadm
 
-@click.command("scheduler-config", epilog="Example: podrail scheduler-config --for kubeadm")
+Exit status: 0 printed, 2 wrong input."""
+
+
+@click.command("scheduler-config", epilog=_EXAMPLE)
 @click.option(
     "--for",
     "target",

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Final
 
-from controller.page import wording
+from controller.page import sheet, wording
 from controller.page.sheet import Box, Cell, Drawing, Facts, Label, Page, Search, Section, Table
 from podrail.railmap.fleet import UNKNOWN, Block, Fleet, Group, Line, Query, Show, Sum
 from podrail.railmap.machine import Condition, Rail, Use
 
-NAME: Final = 230.0
-"""The width of the nodes' names in a drawing, in pixels."""
 WIDE: Final = 26.0
 HIGH: Final = 22.0
 MOST_NAME: Final = 30
@@ -97,8 +95,9 @@ def _where(group: Group) -> str:
 
 
 def _drawing(group: Group, numbers: tuple[int, ...], where: str) -> Drawing:
+    left = sheet.room(line.name[-MOST_NAME:] for line in group.nodes)
     heads = tuple(
-        Label(NAME + (at + 0.5) * WIDE, 14, str(number), "middle")
+        Label(left + (at + 0.5) * WIDE, 14, str(number), "middle")
         for at, number in enumerate(numbers)
     )
     names = tuple(
@@ -109,19 +108,19 @@ def _drawing(group: Group, numbers: tuple[int, ...], where: str) -> Drawing:
         title=f"Rails: {where}",
         description="A row for each node, a box for each rail: f free, H held, ! degraded, X down. "
         "The table beside it says the same.",
-        width=NAME + len(numbers) * WIDE + 4,
+        width=left + len(numbers) * WIDE + 4,
         height=24 + len(group.nodes) * HIGH,
-        boxes=tuple(_boxes(group, numbers)),
+        boxes=tuple(_boxes(group, numbers, left)),
         labels=(Label(0, 14, "Rail"), *heads, *names),
     )
 
 
-def _boxes(group: Group, numbers: tuple[int, ...]) -> Iterator[Box]:
+def _boxes(group: Group, numbers: tuple[int, ...], left: float) -> Iterator[Box]:
     column = {number: at for at, number in enumerate(numbers)}
     for row, line in enumerate(group.nodes):
         for rail in line.rails:
             yield Box(
-                x=NAME + column[rail.number] * WIDE + 1,
+                x=left + column[rail.number] * WIDE + 1,
                 y=20 + row * HIGH + 1,
                 width=WIDE - 2,
                 height=HIGH - 2,

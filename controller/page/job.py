@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from controller.page import wording
+from controller.page import sheet, wording
 from controller.page.sheet import BAD, Box, Cell, Drawing, Facts, Label, Page, Section, Table
 from podrail.railmap.job import Brief, Job, Jobs, Rank
 
-NAME: Final = 260.0
-WIDE: Final = 30.0
+WIDE: Final = 26.0
 HIGH: Final = 22.0
 MOST_NAME: Final = 34
 LEGEND: Final = (
@@ -103,8 +102,9 @@ def _drawing(found: Job) -> Drawing | None:
     numbers = sorted(found.rails)
     if not numbers:
         return None
+    left = sheet.room(one.pod[-MOST_NAME:] for one in found.ranks)
     heads = tuple(
-        Label(NAME + (at + 0.5) * WIDE, 14, str(number), "middle")
+        Label(left + (at + 0.5) * WIDE, 14, str(number), "middle")
         for at, number in enumerate(numbers)
     )
     names = tuple(
@@ -114,18 +114,18 @@ def _drawing(found: Job) -> Drawing | None:
         title=f"Rails of {found.brief.key}",
         description="A row for each pod, a box for each rail that it has: = where its rails are "
         "those of most pods, x where it has others. The table beside it says the same.",
-        width=NAME + len(numbers) * WIDE + 4,
+        width=left + len(numbers) * WIDE + 4,
         height=24 + len(found.ranks) * HIGH,
-        boxes=tuple(_boxes(found, numbers)),
+        boxes=tuple(_boxes(found, numbers, left)),
         labels=(Label(0, 14, "Rail"), *heads, *names),
     )
 
 
-def _boxes(found: Job, numbers: list[int]) -> Iterator[Box]:
+def _boxes(found: Job, numbers: list[int], left: float) -> Iterator[Box]:
     for row, one in enumerate(found.ranks):
         for rail in one.rails:
             yield Box(
-                x=NAME + numbers.index(rail) * WIDE + 1,
+                x=left + numbers.index(rail) * WIDE + 1,
                 y=20 + row * HIGH + 1,
                 width=WIDE - 2,
                 height=HIGH - 2,

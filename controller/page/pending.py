@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from controller.page import wording
+from controller.page import sheet, wording
 from controller.page.sheet import Box, Cell, Drawing, Facts, Label, Page, Section, Table
-from podrail.railmap.pending import Asked, Common, Pending, Refusal, Tally, Waiting
+from podrail.railmap.pending import Asked, Common, Pending, Refusal, Waiting
 
 BAR: Final = 260.0
 """The length of the longest bar, in pixels."""
-WORDS: Final = 420.0
-HIGH: Final = 24.0
+HIGH: Final = 36.0
 MOST_BARS: Final = 12
 MOST_WORDS: Final = 62
 
@@ -87,7 +86,7 @@ def page(found: Asked, twin: str) -> Page:
                 ("Nodes that would do", Cell(str(found.able))),
             )
         ),
-        sections=(_said(one), _misses(found), _tallies(found.tallies), _fits(found)),
+        sections=(_said(one), _misses(found), _tallies(found), _fits(found)),
     )
 
 
@@ -126,11 +125,17 @@ def _misses(found: Asked) -> Section:
     )
 
 
-def _tallies(tallies: Sequence[Tally]) -> Section:
-    rows = tuple((Cell(one.reason), Cell(one.kind), Cell(str(one.nodes))) for one in tallies)
+def _tallies(found: Asked) -> Section:
+    rows = tuple((Cell(one.reason), Cell(one.kind), Cell(str(one.nodes))) for one in found.tallies)
     heads = ("Reason", "Kind", "Nodes")
     table = Table("Nodes that are out", heads, rows, "No node is out by these rules.")
-    return Section("All nodes by podrail's rules", tables=(table,))
+    words = (
+        f"No node offers {', '.join(found.absent)}: is the device plugin there, and is the name "
+        "right in the pod or its profile?"
+        if found.absent
+        else ""
+    )
+    return Section("All nodes by podrail's rules", words, tables=(table,))
 
 
 def _fits(found: Asked) -> Section:
@@ -157,18 +162,18 @@ def _bars(title: str, counts: Sequence[tuple[str, int]]) -> Drawing | None:
         title=title,
         description="A bar for each reason, as long as it has many. The table beside it says the "
         "same.",
-        width=WORDS + BAR + 60,
+        width=sheet.room((words[:MOST_WORDS] for words, _ in some), least=BAR + 60),
         height=len(some) * HIGH + 4,
         boxes=tuple(
-            Box(WORDS, at * HIGH + 3, BAR * many / most, HIGH - 6, tone="held", title=words)
+            Box(0, at * HIGH + 18, BAR * many / most, 14, tone="held", title=words)
             for at, (words, many) in enumerate(some)
         ),
         labels=tuple(
             label
             for at, (words, many) in enumerate(some)
             for label in (
-                Label(0, (at + 0.7) * HIGH, words[:MOST_WORDS]),
-                Label(WORDS + BAR * many / most + 6, (at + 0.7) * HIGH, str(many)),
+                Label(0, at * HIGH + 13, words[:MOST_WORDS]),
+                Label(BAR * many / most + 6, at * HIGH + 30, str(many)),
             )
         ),
     )

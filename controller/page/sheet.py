@@ -4,6 +4,7 @@ Tones are classes of static/page.css: a condition, a distance or a verdict. No t
 a word or letter that says the same.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +12,8 @@ GOOD: Final = "good"
 FAIR: Final = "fair"
 BAD: Final = "bad"
 PLAIN: Final = ""
+LETTER: Final = 6.8
+"""The width of a letter of a drawing's labels, in pixels, and some more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +135,8 @@ VIEWS: Final = (
     ("health", "Health"),
 )
 """The views that each page links, by their addresses."""
+
+
+def room(names: Iterable[str], least: float = 0.0) -> float:
+    """How wide a column of labels has to be, in pixels, with a gap after the longest."""
+    return max((least, *(len(one) * LETTER + 12 for one in names)))

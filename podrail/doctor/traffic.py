@@ -1,20 +1,28 @@
 """What of a fabric's traffic can be told from here: its priority, and who spreads TCP's load.
 
-Neither switches nor /proc/sys can be read by an API server: where that is what matters, the finding
-says how to look.
+Switches cannot be asked, and of nodes only what agents tell is known: where that is what matters,
+the finding says how to look.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from podrail.doctor import nodes
 from podrail.doctor.cluster import Cluster
 from podrail.doctor.finding import Finding, Topic, many, some
+from podrail.evidence.noderails import Host, NodeRails
 from podrail.fabric import Attachment, Profile
 from podrail.topology import Role
 
 STEERING: Final = Topic("steering", "Receive steering (RPS, RFS) for TCP")
 PRIORITY: Final = Topic("priority", "Training beside storage")
+_OWN: Final = frozenset({Attachment.SRIOV_VF, Attachment.HOST_DEVICE})
+"""What takes a NIC out of the host's namespace; elsewhere the host's interfaces receive."""
+_HOW: Final = (
+    "cat /sys/class/net/NIC/queues/rx-*/rps_cpus; where all are 0 and one CPU is at 100 % in "
+    "softirq while training runs, set RPS to the CPUs of the NIC's NUMA node, and for RFS "
+    "rps_flow_cnt and net.core.rps_sock_flow_entries (Documentation/networking/scaling.rst)."
+)
 _TC: Final = "NCCL_IB_TC"
 _SL: Final = "NCCL_IB_SL"
 _DSCP: Final = 2
@@ -26,16 +34,63 @@ _NO_CLASS: Final = frozenset({Attachment.EFA, Attachment.DRA})
 
 def steering(cluster: Cluster) -> Iterator[Finding]:
     """TCP's flows are few and large: without steering one CPU may receive all of a rail."""
-    over_tcp = [one.name for one in cluster.used if not nodes.over_rdma(one)]
-    if over_tcp:
+    over_tcp = [one for one in cluster.used if not nodes.over_rdma(one)]
+    own = [one.name for one in over_tcp if one.attachment in _OWN]
+    if own:
         yield STEERING.unknown(
-            f"{some(over_tcp)} goes over TCP; how nodes spread received packets cannot be seen "
-            "from here",
-            "On a node: cat /sys/class/net/NIC/queues/rx-*/rps_cpus; where all are 0 and one CPU "
-            "is at 100 % in softirq while training runs, set RPS to the CPUs of the NIC's NUMA "
-            "node and rps_flow_cnt and net.core.rps_sock_flow_entries (Documentation/networking/"
-            "scaling.rst).",
+            f"{some(own)} gives pods NICs of their own for TCP, which no agent sees",
+            f"In a pod, {_HOW}",
         )
+    shared = [one.name for one in over_tcp if one.attachment not in _OWN]
+    if not shared:
+        return
+    told = {
+        name: found.host
+        for name, found in cluster.rails.items()
+        if isinstance(found, NodeRails) and found.host.netdevs
+    }
+    if told:
+        yield from _steered(told, some(shared))
+    else:
+        yield STEERING.unknown(
+            f"{some(shared)} goes over TCP, and no agent tells how its node spreads what it "
+            "receives",
+            f"On a node, {_HOW}",
+        )
+
+
+def _steered(told: Mapping[str, Host], fabrics: str) -> Iterator[Finding]:
+    """By the interfaces that are up; which of them a fabric uses is not known."""
+    narrow = [
+        f"{name} {one.name}"
+        for name, host in told.items()
+        for one in host.netdevs
+        if one.queues == 1 and not one.rps
+    ]
+    half = [name for name, host in told.items() if _half(host)]
+    if narrow:
+        yield STEERING.warn(
+            f"{fabrics} goes over TCP, and one CPU receives all that these do, which have one "
+            f"queue and no RPS: {some(narrow)}",
+            "If they carry the fabric, write the CPUs of the NIC's NUMA node into "
+            "/sys/class/net/NIC/queues/rx-0/rps_cpus.",
+        )
+    if half:
+        yield STEERING.warn(
+            f"RFS is set by half, and does nothing, on {some(half)}",
+            "Set both net.core.rps_sock_flow_entries and rps_flow_cnt of each queue, or neither.",
+        )
+    if not narrow and not half:
+        rfs = sum(any(one.rfs for one in host.netdevs) for host in told.values())
+        yield STEERING.ok(
+            f"several queues or RPS on {many(len(told), 'node')} whose agents tell it; RFS on {rfs}"
+        )
+
+
+def _half(host: Host) -> bool:
+    """True if one of RFS's two settings is there without the other; not if one is not known."""
+    flows = any(one.rfs for one in host.netdevs)
+    return host.flows is not None and flows != bool(host.flows)
 
 
 def priority(cluster: Cluster) -> Iterator[Finding]:

@@ -17,6 +17,8 @@ API_VERSION: Final = "podrail.dev/v1alpha1"
 MOST_ALLOCATIONS: Final = 2048
 MOST_VFS: Final = 256
 MOST_TROUBLES: Final = 64
+MOST_QUEUES: Final = 4096
+MOST_FLOWS: Final = 1 << 30
 
 
 class Verdict(StrEnum):
@@ -57,16 +59,29 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
+class Netdev:
+    """An interface of the host: its receive queues, and how many have CPUs (RPS), flows (RFS)."""
+
+    name: str
+    queues: int
+    rps: int
+    rfs: int
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """What the host gives its pods; empty is unknown.
 
-    rdma_netns is shared or exclusive, memlock the bytes that may be locked or unlimited.
+    rdma_netns is shared or exclusive, memlock the bytes that may be locked or unlimited, flows
+    net.core.rps_sock_flow_entries.
     """
 
     rdma_netns: str = ""
     memlock: str = ""
     gpu_driver: str = ""
     ports: tuple[Port, ...] = ()
+    netdevs: tuple[Netdev, ...] = ()
+    flows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +195,8 @@ def _host(part: Reader) -> Host:
         memlock=part.text("memlock", limit=20),
         gpu_driver=part.text("gpuDriver", limit=64),
         ports=tuple(_port(one) for one in part.parts("ports", devices.MOST_NICS)),
+        netdevs=tuple(_netdev(one) for one in part.parts("netdevs", devices.MOST_NICS)),
+        flows=_flows(part),
     )
 
 
@@ -191,6 +208,19 @@ def _port(part: Reader) -> Port:
     )
     part.close()
     return found
+
+
+def _netdev(part: Reader) -> Netdev:
+    counts = (part.integer(key, 0, 0, MOST_QUEUES) for key in ("queues", "rps", "rfs"))
+    found = Netdev(part.text("name", limit=64), *counts)
+    part.close()
+    return found
+
+
+def _flows(part: Reader) -> int | None:
+    known = part.raw("rpsSockFlowEntries") is not None
+    found = part.integer("rpsSockFlowEntries", 0, 0, MOST_FLOWS)
+    return found if known else None
 
 
 def _trouble(part: Reader) -> Trouble:
@@ -242,6 +272,11 @@ def _hosted(host: Host) -> dict[str, Any]:
             devices.said({"hca": one.hca, "gids": list(one.gids), "vfs": list(one.vfs)})
             for one in host.ports
         ],
+        "netdevs": [
+            {"name": one.name, "queues": one.queues, "rps": one.rps, "rfs": one.rfs}
+            for one in host.netdevs
+        ],
+        "rpsSockFlowEntries": host.flows,
     }
 
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from podrail.evidence import pci, sysfs
-from podrail.evidence.noderails import MOST_VFS, Host, Port
+from podrail.evidence import devices, pci, sysfs
+from podrail.evidence.noderails import MOST_VFS, Host, Netdev, Port
+from podrail.observation import steering
 from podrail.topology import Gpu, Topology
 
 SYS: Final = (
@@ -29,6 +30,7 @@ PROC: Final = (
     "sys/kernel/random/boot_id",
     "sys/kernel/osrelease",
     "self/limits",
+    steering.ENTRIES,
     "driver/nvidia/version",
     "driver/nvidia/gpus/*/information",
 )
@@ -45,11 +47,12 @@ _NO_TEXTS: Final[Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """Files by path and links by path below /sys, and files by path below /proc."""
+    """Files by path and links by path below /sys, files by path below /proc, and interfaces."""
 
     files: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     proc: Mapping[str, str] = field(default_factory=dict)
+    netdevs: tuple[Netdev, ...] = ()
 
     @property
     def boot(self) -> str:
@@ -75,6 +78,8 @@ def of(trees: Trees, topology: Topology) -> Host:
             Port(nic.device, _gids(trees.files, nic.device), virtual.get(nic.pci, ()))
             for nic in topology.nics
         ),
+        netdevs=trees.netdevs[: devices.MOST_NICS],
+        flows=steering.entries(trees.proc),
     )
 
 

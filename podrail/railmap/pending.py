@@ -98,6 +98,8 @@ class Asked:
     fits: tuple[Fit, ...]
     misses: tuple[Miss, ...]
     tallies: tuple[Tally, ...]
+    absent: tuple[str, ...] = ()
+    """The resources that the pod asks for and no node offers."""
 
 
 def of(scene: Scene, page: int = 1) -> Pending:
@@ -129,6 +131,7 @@ def asked(pod: Pod, explained: Explanation | None) -> Asked:
         tallies=tuple(
             Tally(kind.value, reason, nodes) for (kind, reason), nodes in explained.refusals.items()
         ),
+        absent=explained.absent,
     )
 
 

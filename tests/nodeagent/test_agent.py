@@ -57,6 +57,19 @@ def test_the_first_round_writes_an_object_that_reads_well(stage: Stage) -> None:
     assert [] == list(stage.agent.problems())
 
 
+def test_how_interfaces_spread_what_they_receive_is_written(stage: Stage) -> None:
+    """Of those that are up and whose queues can be seen; a VF's are the pod's."""
+    stage.machine.receives("rail0", ("00000000,00000000", "0"), ("00000000,0000ff00", "4096"))
+    stage.machine.receives("rail1", ("0", "0"), state="down")
+    stage.machine.flows(32768)
+    stage.after(1)
+    host = stage.status["host"]
+    assert ([{"name": "rail0", "queues": 2, "rps": 1, "rfs": 1}], 32768) == (
+        host["netdevs"],
+        host["rpsSockFlowEntries"],
+    )
+
+
 def test_nothing_new_is_not_written(stage: Stage) -> None:
     """Only a heartbeat, after minutes."""
     stage.after(1)

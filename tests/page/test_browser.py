@@ -66,6 +66,7 @@ SCHEMES: Final = [
     pytest.param({"color_scheme": "light"}, id="light"),
     pytest.param({"color_scheme": "dark"}, id="dark"),
 ]
+PHONE: Final = [pytest.param({"viewport": {"width": 360, "height": 640}}, id="phone")]
 
 
 @pytest.mark.parametrize("page", SCHEMES, indirect=True)
@@ -136,14 +137,46 @@ def test_each_drawing_has_a_name_and_a_table_beside_it(page: Page, served: Viewe
         assert 0 == page.locator(".beside:has(svg):not(:has(table))").count()
 
 
-@pytest.mark.parametrize(
-    "page", [{"viewport": {"width": 360, "height": 640}}], indirect=True, ids=["phone"]
-)
+@pytest.mark.parametrize("page", PHONE, indirect=True)
 @pytest.mark.parametrize("name", ["fleet", "node", "job", "waiting", "health"])
 def test_a_narrow_window_scrolls_only_down(page: Page, served: Viewed, name: str) -> None:
     """Wide tables and drawings scroll by themselves (WCAG 2.2, 1.4.10)."""
     page.goto(f"{served.url}/{VIEWS[name]}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("page", PHONE, indirect=True)
+@pytest.mark.parametrize("name", ["fleet", "job", "waiting"])
+def test_a_phone_shows_a_row_of_eight_rails_and_the_bars_whole(
+    page: Page, served: Viewed, name: str
+) -> None:
+    """Names take no more room than the longest of them needs."""
+    page.goto(f"{served.url}/{VIEWS[name]}")
+    assert page.locator(".drawing").count()
+    assert page.evaluate(
+        "[...document.querySelectorAll('.drawing')].every(one => one.scrollWidth <= one.clientWidth)"
+    )
+
+
+@pytest.mark.parametrize("page", PHONE, indirect=True)
+def test_a_phone_wraps_no_cell_into_a_tower(page: Page, served: Viewed) -> None:
+    """The table scrolls instead: no row is higher than a sixth of the screen."""
+    page.goto(f"{served.url}/{VIEWS['waiting']}")
+    heights = page.evaluate("[...document.querySelectorAll('tr')].map(one => one.offsetHeight)")
+    assert max(heights) < 640 / 6
+
+
+@pytest.mark.parametrize("page", SCHEMES, indirect=True)
+def test_paper_is_white_and_cuts_no_drawing(page: Page, served: Viewed) -> None:
+    """Whatever the screen's colours are; the width is that of A4."""
+    page.set_viewport_size({"width": 720, "height": 1000})
+    page.emulate_media(media="print")
+    page.goto(f"{served.url}/{VIEWS['node']}")
+    assert ["rgb(27, 31, 36)", "rgb(255, 255, 255)"] == page.evaluate(
+        "(one => [one.color, one.backgroundColor])(getComputedStyle(document.body))"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    assert page.locator("svg").first.evaluate("one => one.getBoundingClientRect().right") <= 720
 
 
 def test_nothing_moves(page: Page, served: Viewed) -> None:

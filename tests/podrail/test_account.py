@@ -49,3 +49,15 @@ def test_an_explanation_is_json() -> None:
     assert {"key": "team/j", "rule": "job", "size": None, "atLeast": 1, "index": None, "bound": 0} == document["job"]  # fmt: skip
     assert ["part", "value", "weight", "adds", "means"] == list(document["best"][0]["parts"][0])
     assert marker.injected(pod["metadata"]["annotations"]["podrail.dev/injected"]) == found.wish.marker  # fmt: skip
+
+
+def test_what_no_node_offers_has_a_code_and_says_who_asks_for_it() -> None:
+    """The profile, or the pod itself."""
+    pod = placing.injected(RAILS, builders.container(limits={"x.io/nic": "1"}))
+    node = scenes.node("a")
+    del node["status"]["allocatable"]["nvidia.com/rail3"]
+    found = explanation.explain(pod, placing.wish(pod), RAILS, scenes.snap(node))
+    assert [
+        ("ResourceNotAdvertised", "nvidia.com/rail3", "sriov-rails"),
+        ("ResourceNotAdvertised", "x.io/nic", None),
+    ] == [(one["code"], one["resource"], one["profile"]) for one in account.placed(found)["absent"]]

@@ -30,7 +30,7 @@ def test_the_best_node_comes_first_with_every_part() -> None:
     assert ("a", 10, "x") == (first.spot.name, first.points, second.spot.name)
     assert second.points < 10
     assert first.worth == pytest.approx(sum(share.adds for share in first.shares))
-    parts = {Part.REACH, Part.ALIGNMENT, Part.PACKING, Part.HEALTH, Part.CERTAINTY}
+    parts = {Part.REACH, Part.ALIGNMENT, Part.HEALTH, Part.CERTAINTY}
     assert parts == {share.part for share in first.shares}
 
 
@@ -50,12 +50,15 @@ def test_bound_siblings_draw_the_next_pod_to_their_place() -> None:
 
 MISSES = [
     (scenes.node("n", gpus=4), Kind.TOO_SMALL, "nvidia.com/gpu: 8 asked, 4 free"),
+    (scenes.node("n", gpus=0), Kind.ABSENT, "nvidia.com/gpu: the node offers none"),
     (scenes.node("n", unschedulable=True), Kind.CORDONED, "the node is cordoned"),
     (scenes.node("n", "dgx1-v100"), Kind.PERMANENT, "podrail: the node lacks rails that the pod was given"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("node", "kind", "reason"), MISSES, ids=["small", "cordoned", "rails"])
+@pytest.mark.parametrize(
+    ("node", "kind", "reason"), MISSES, ids=["small", "absent", "cordoned", "rails"]
+)
 def test_a_node_that_does_not_do_says_why_and_what_would_help(
     node: dict[str, Any], kind: Kind, reason: str
 ) -> None:
@@ -82,6 +85,26 @@ def test_the_nearest_miss_lacks_least() -> None:
         (one.spot.name, one.lacking) for one in found.misses
     ]
     assert {(Kind.SHORT, "too few nvidia.com/gpu"): 2, (Kind.TOO_SMALL, "too few nvidia.com/gpu"): 1} == found.refusals  # fmt: skip
+
+
+def test_what_no_node_offers_is_told_apart_from_what_there_is_too_little_of() -> None:
+    """More devices would not help: a plugin is missing, or a name is wrong; none at all is no wish."""
+    world = scenes.snap(scenes.node("a", gpus=4), scenes.node("b"))
+    pod = placing.injected(
+        RAILS, builders.container(gpus=8, limits={"x.io/nic": "2", "x.io/none": "0"})
+    )
+    found = explanation.explain(pod, placing.wish(pod), RAILS, world)
+    assert (("x.io/nic",), {(Kind.ABSENT, "no x.io/nic"): 2}, [2, 2]) == (
+        found.absent,
+        found.refusals,
+        [one.lacking for one in found.misses],
+    )
+
+
+def test_what_one_node_offers_is_not_absent() -> None:
+    """Though the other nodes have none of it."""
+    found = explained(scenes.snap(scenes.node("a", gpus=0), scenes.node("b")))
+    assert ((), ["b"]) == (found.absent, [one.spot.name for one in found.best])
 
 
 def test_an_unknown_node_is_in_the_middle() -> None:

@@ -22,7 +22,8 @@ POD = builders.document()
     [
         ("a: [", "standard input:2: did not find"),
         ("a: 1\na: 2", "standard input:2: 'a' is given twice"),
-        ("", "no pod template found in an empty file"),
+        ("", "standard input: no pod template found in an empty file; expected a Pod, a Job or"),
+        ("only words", "no pod template found in a text without fields"),
         ("kind: Service", "no pod template found in kinds Service"),
         ("kind: List\nitems: 5", "no pod template found in kinds List"),
         ("pods: [{pod: 3}, 4]", "no pod template found"),
@@ -31,7 +32,7 @@ POD = builders.document()
         ("[" * 5000, "exceeded maximum nesting depth"),
         ("kind: Pod\na: \x07", "unacceptable character"),
     ],
-    ids=["not yaml", "key twice", "empty", "other kind", "no list", "no pods", "alias of itself",
+    ids=["not yaml", "key twice", "empty", "words", "other kind", "no list", "no pods", "alias of itself",
          "nan", "deep", "bell"],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["yaml", "json", "diff", "patch"])

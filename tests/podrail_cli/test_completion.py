@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import commands
@@ -16,19 +17,35 @@ import pytest
 import terminal
 
 SCRIPTS = Path(sys.executable).parent
-PROMPT = "ready> "
 QUIET = 0.3
 PATIENCE = 60.0
+OWN_TERMINAL = """\
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""A shell that cannot control its terminal takes itself for a script; fish ends at once."""
+SHELLS = {
+    "bash": (("bash", "--norc", "--noprofile", "-i"), "source <(podrail completion bash)"),
+    "zsh": (
+        ("zsh", "-f", "-i"),
+        "autoload -Uz compinit; compinit -D -u; source <(podrail completion zsh)",
+    ),
+    "fish": (("fish", "--no-config", "-i"), "podrail completion fish | source"),
+}
+"""How each is started without anybody's settings, and what docs/user/completion.md says to type."""
+AGAIN = "\x15"
+"""The line that was begun is taken back."""
 
 
-class Bash:
-    """An interactive bash on a terminal of its own, with the scripts of this environment."""
+class Shell:
+    """An interactive shell on a terminal of its own, with the scripts of this environment."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, words: Sequence[str], environ: Mapping[str, str]) -> None:
         self._terminal, child = pty.openpty()
         self._process = subprocess.Popen(
-            ["bash", "--norc", "--noprofile", "-i"],
-            stdin=child, stdout=child, stderr=child, env={**environ, "PS1": PROMPT}, start_new_session=True,
+            [sys.executable, "-c", OWN_TERMINAL, *words],
+            stdin=child, stdout=child, stderr=child, env=environ, start_new_session=True,
         )  # fmt: skip
         os.close(child)
 
@@ -60,31 +77,61 @@ def environ(tmp_path: Path) -> dict[str, str]:
     return {"PATH": path, "HOME": str(tmp_path), "TERM": "dumb", "INPUTRC": "/dev/null", **measured}
 
 
+def needed(program: str, environ: Mapping[str, str]) -> None:
+    """Skip, as not run, where a program is missing."""
+    if shutil.which(program, path=environ["PATH"]) is None:
+        pytest.skip(f"NOT RUN: completion in {program}: it is missing; apt-get install {program}")
+
+
+def sourced(name: str, environ: Mapping[str, str]) -> Iterator[Shell]:
+    """A shell that has read the script that podrail prints for it."""
+    needed(name, environ)
+    words, source = SHELLS[name]
+    shell = Shell(words, environ)
+    try:
+        shell.type(f"{source}; echo sour''ced\n")
+        shell.until("sourced")
+        yield shell
+    finally:
+        shell.stop()
+
+
 @pytest.fixture
-def bash(environ: dict[str, str]) -> Iterator[Bash]:
-    """A bash that has read the script that podrail prints for it."""
-    shell = Bash(environ)
-    shell.until(PROMPT)
-    shell.type("source <(podrail completion bash); echo sour''ced\n")
-    shell.until("sourced")
-    yield shell
-    shell.stop()
+def bash(environ: dict[str, str]) -> Iterator[Shell]:
+    """A bash that completes."""
+    yield from sourced("bash", environ)
 
 
-def test_tab_completes_a_command_an_option_and_a_profile(bash: Bash) -> None:
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest, environ: dict[str, str]) -> Iterator[Shell]:
+    """Each shell in turn."""
+    yield from sourced(request.param, environ)
+
+
+def test_tab_completes_a_command_an_option_and_a_profile(shell: Shell) -> None:
     """On a real terminal: the rest of the word appears, as if typed."""
-    bash.type("podrail decode-\t")
-    assert "decode-log" in bash.until("log")
-    bash.type("\x15podrail profiles --disc\t")
-    bash.until("--discover")
-    bash.type("\x15podrail verify ibm\t")
-    bash.until("ibm-vela")
+    shell.type("podrail exp\t")
+    shell.until("explain")
+    shell.type(f"{AGAIN}podrail profiles --disc\t")
+    shell.until("--discover")
+    shell.type(f"{AGAIN}podrail verify ibm\t")
+    shell.until("ibm-vela")
 
 
-def test_two_tabs_list_what_there_is(bash: Bash) -> None:
+def test_two_tabs_list_what_there_is(bash: Shell) -> None:
     """The four EFA profiles."""
     bash.type("podrail profiles eks\t\t\t")
     assert "eks-p4d" in bash.until("eks-p6-b200")
+
+
+def test_fish_tells_whole_descriptions(environ: dict[str, str]) -> None:
+    """With their commas."""
+    needed("fish", environ)
+    asked = f"{SHELLS['fish'][1]}; complete --do-complete 'podrail verify eks-p4'"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", asked], env=environ, capture_output=True, text=True, timeout=60, check=True
+    )  # fmt: skip
+    assert "eks-p4d\tAmazon EKS p4d.24xlarge and p4de.24xlarge, 4 EFA devices\n" == done.stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "kubectl"])
@@ -131,3 +178,14 @@ def test_kubectl_is_told_words_and_a_directive(
     lines = done.stdout.splitlines()
     assert expected[-1] == lines[-1]
     assert [] == [one for one in expected[:-1] if not any(line.startswith(one.split("\t")[0]) for line in lines)]  # fmt: skip
+
+
+@pytest.mark.usefixtures("plugin")
+def test_kubectl_itself_completes_a_command(environ: dict[str, str]) -> None:
+    """By the program that it looks for, as for its own completion script (kubectl 1.26 or later)."""
+    needed("kubectl", environ)
+    done = subprocess.run(
+        ["kubectl", "__complete", "podrail", "exp"], env=environ, capture_output=True, text=True, timeout=60, check=True
+    )  # fmt: skip
+    word, directive = done.stdout.splitlines()
+    assert ("explain", ":4") == (word.partition("\t")[0], directive)

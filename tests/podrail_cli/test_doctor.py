@@ -175,7 +175,14 @@ def test_profiles_and_configurations_may_be_added(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--profile", "typo"], "neither a file nor a shipped profile"),
+        (
+            ["--profile", "typo"],
+            "typo: neither a file nor a shipped profile; podrail profiles lists",
+        ),
+        (
+            ["--profile", "sriov-rail"],
+            "neither a file nor a shipped profile; did you mean sriov-rails",
+        ),
         (["--scheduler-config", "pod.yaml"], "pod.yaml: expected a KubeSchedulerConfiguration"),
         (["--cluster", "none"], "does not exist"),
         (["--server", "http://127.0.0.1:1"], "GET /api/v1/nodes"),

@@ -41,7 +41,7 @@ job default/llm: found by rule job; pods: 4, bound: 0
 
 2 of 4 nodes can run it; the best:
 
-a (podrail-aligned, block b, leaf b/r1): 10 of 10, worth 0.919
+a (podrail-aligned, block b, leaf b/r1): 10 of 10, worth 1.000
   100% of the rails' bandwidth, worst pair PIX, rails 0,1,2,3,4,5,6,7, GPUs 0,1,2,3,4,5,6,7; evidence: catalog
   PART       VALUE  WEIGHT  ADDS   WHAT IT SAYS
 """
@@ -79,7 +79,7 @@ def test_each_part_of_the_best_nodes_score_is_a_line(tmp_path: Path) -> None:
     """With its weight and what it says."""
     told = explain(tmp_path).partition("10 of 10")[2].partition("\n\n")[0]
     lines = [line.split() for line in told.splitlines()[3:]]
-    assert {"reach", "alignment", "block", "packing", "health", "certainty", "quiet"} == {
+    assert {"reach", "alignment", "block", "health", "certainty", "quiet"} == {
         line[0] for line in lines
     }
     assert all(str(WEIGHTS[Part(name)]) == weight for name, _, weight, *_ in lines)
@@ -112,7 +112,7 @@ def test_json_has_the_same_in_fields(tmp_path: Path) -> None:
     found = json.loads(explain(tmp_path, "-o", "json"))
     assert [
         "pod", "namespace", "source", "refused", "warnings", "injected", "fate", "nodesKnown",
-        "job", "nodes", "best", "misses", "refusals", "ranked",
+        "job", "nodes", "best", "misses", "refusals", "absent", "ranked",
     ] == list(found)  # fmt: skip
     assert ["a", "u", "busy", "small"] == [one["node"] for one in found["ranked"]]
     best: dict[str, Any] = found["best"][0]
@@ -141,6 +141,21 @@ def test_a_pod_without_rails_says_why(pod: dict[str, Any], told: str, tmp_path: 
     """Status 1, and nothing of nodes."""
     found = explain(tmp_path, given=pod, status=1)
     assert (True, False) == (told in found, "nodes can run it" in found)
+
+
+def test_what_no_node_offers_is_told_before_the_nodes(tmp_path: Path) -> None:
+    """By who asks for it, with the code of the reason."""
+    limits = {"nvidia.com/gpu": "8", "x.io/a": "1", "x.io/b": "1"}
+    pod = builders.document(builders.container(resources={"limits": limits}))
+    found = explain(tmp_path, "--profile", "sriov-pool", given=pod, status=1)
+    told = found.partition("can run it\n\n")[2].partition("\n\n")[0]
+    ask = "  is the device plugin there, is the name right? [ResourceNotAdvertised]"
+    assert [
+        "no node offers nvidia.com/rdma-vf (asked for by profile sriov-pool):",
+        ask,
+        "no node offers x.io/a, x.io/b (asked for by the pod itself):",
+        ask,
+    ] == told.splitlines()
 
 
 def test_no_node_is_status_1(tmp_path: Path) -> None:

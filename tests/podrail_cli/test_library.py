@@ -87,9 +87,11 @@ def test_a_file_without_exactly_one_good_profile_is_malformed(
     assert told in str(caught.value)
 
 
-def test_neither_a_name_nor_a_file_lists_the_names() -> None:
+def test_neither_a_name_nor_a_file_names_what_was_meant() -> None:
     """A typo is found at once."""
-    with pytest.raises(MalformedError, match=r"srio: neither .* those are ack-erdma, akash-"):
+    with pytest.raises(
+        MalformedError, match=r"srio: neither .* did you mean sriov-ib\? podrail profiles lists"
+    ):
         library.named("srio")
 
 

@@ -123,7 +123,7 @@ def test_the_table_is_for_people(tmp_path: Path) -> None:
         "NODE  SHAPE            SCORE  ALIGNED  TIER  WHY NOT\n"
         "a     podrail-aligned  10     100%     PIX\n"
         "b     -                5      ?        ?\n"
-        "c     -                -      ?        ?     nvidia.com/gpu: 8 asked, 0 free\n"
+        "c     -                -      ?        ?     nvidia.com/gpu: the node offers none\n"
     )
     assert expected == shown
 

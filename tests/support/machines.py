@@ -50,6 +50,23 @@ class Machine:
         for name, value in values.items():
             (folder / name).write_text(f"{value}\n")
 
+    def receives(self, netdev: str, *queues: tuple[str, str], state: str = "up") -> None:
+        """Give an interface receive queues, each as rps_cpus and rps_flow_cnt."""
+        folder = self.sys / "class/net" / netdev
+        for at, (cpus, flows) in enumerate(queues):
+            queue = folder / f"queues/rx-{at}"
+            queue.mkdir(parents=True, exist_ok=True)
+            (queue / "rps_cpus").write_text(f"{cpus}\n")
+            (queue / "rps_flow_cnt").write_text(f"{flows}\n")
+        (folder / "queues/tx-0").mkdir(exist_ok=True)
+        (folder / "operstate").write_text(f"{state}\n")
+
+    def flows(self, entries: int) -> None:
+        """Set net.core.rps_sock_flow_entries."""
+        path = self.proc / "sys/net/core/rps_sock_flow_entries"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{entries}\n")
+
     def function(self, address: str) -> Path:
         """The folder of a PCI function."""
         return (self.sys / "bus/pci/devices" / address).resolve()

@@ -12,6 +12,7 @@ from installations import told
 
 from podrail.doctor import traffic
 from podrail.doctor.cluster import Cluster
+from podrail.evidence.noderails import Host, Netdev
 from podrail.topology import Role
 
 
@@ -36,12 +37,51 @@ def wired(fabric: str, link: str = "", **settings: str) -> Cluster:
     )  # fmt: skip
 
 
-def test_how_to_look_for_steering_is_told_of_tcp_fabrics() -> None:
+def steered(*netdevs: Netdev, flows: int | None = None) -> list[str]:
+    """What is said of the fabric tcp on a node whose agent tells of these."""
+    rails = installations.rails(host=Host(netdevs=netdevs, flows=flows))
+    return told(traffic.steering, installations.cluster(rails, without=["NodeRails"], asked=("tcp",)))  # fmt: skip
+
+
+def test_how_to_look_for_steering_is_told_where_no_agent_does() -> None:
     """RDMA needs none."""
     found = installations.cluster(asked=("tcp",))
     (only,) = told(traffic.steering, found)
-    assert only.startswith("unknown: tcp goes over TCP")
+    assert only.startswith("unknown: tcp goes over TCP, and no agent tells")
     assert [] == told(traffic.steering, installations.cluster())
+
+
+@pytest.mark.parametrize(
+    ("netdevs", "flows", "line"),
+    [
+        ([Netdev("eth0", 1, 0, 0), Netdev("eth1", 8, 0, 0)], 0, "warn: tcp goes over TCP, and one CPU receives all that these do, which have one queue and no RPS: n1 eth0"),
+        ([Netdev("eth0", 1, 1, 0)], 0, "ok: several queues or RPS on 1 node whose agents tell it; RFS on 0"),
+        ([Netdev("eth0", 8, 8, 8)], 32768, "ok: several queues or RPS on 1 node whose agents tell it; RFS on 1"),
+        ([Netdev("eth0", 8, 8, 8)], None, "ok: several queues or RPS on 1 node whose agents tell it; RFS on 1"),
+        ([Netdev("eth0", 8, 8, 8)], 0, "warn: RFS is set by half, and does nothing, on n1"),
+        ([Netdev("eth0", 8, 8, 0)], 32768, "warn: RFS is set by half, and does nothing, on n1"),
+    ],
+    ids=["one CPU", "RPS", "RFS", "sysctl not seen", "no flows of sockets", "no flows of queues"],
+)  # fmt: skip
+def test_steering_is_judged_by_what_agents_tell(
+    netdevs: list[Netdev], flows: int | None, line: str
+) -> None:
+    """One queue needs RPS; RFS needs both of its settings."""
+    assert [line] == steered(*netdevs, flows=flows)
+
+
+def test_nics_that_go_into_pods_are_seen_by_no_agent() -> None:
+    """TCP over VFs, with or without agents."""
+    document = builders.profile_document(
+        "f",
+        attachment="SriovVF",
+        resources=[{"name": "x.io/vf"}],
+        settings=[{"name": "NCCL_IB_DISABLE", "value": "1"}],
+    )
+    profile = builders.fabric("f", **document["spec"])
+    found = installations.cluster(without=["Namespace"], profiles={"f": profile}, asked=("f",))
+    (only,) = told(traffic.steering, found)
+    assert only.startswith("unknown: f gives pods NICs of their own for TCP")
 
 
 def test_storage_with_nics_of_its_own_is_well() -> None:

@@ -12,7 +12,7 @@ import pytest
 from podrail import schema
 from podrail.errors import MalformedError
 from podrail.evidence import noderails, rails, smi
-from podrail.evidence.noderails import Allocation, Kubelet, NodeRails, Verdict
+from podrail.evidence.noderails import Allocation, Host, Kubelet, Netdev, NodeRails, Verdict
 from podrail.topology import Evidence, Judged, RailSource, Tier
 
 
@@ -43,6 +43,17 @@ def test_an_observation_reads_as_a_topology() -> None:
         found.nics[0].rail_source,
         found.evidence,
     )
+
+
+def test_what_the_host_receives_reads_as_it_was_written() -> None:
+    """No flows are known where the sysctl is not to be seen; 0 is off."""
+    host = {"netdevs": [{"name": "eth0", "queues": 1, "rps": 0, "rfs": 0}], "rpsSockFlowEntries": 0}
+    found = noderails.read(document(host=host))
+    assert (Host(netdevs=(Netdev("eth0", 1, 0, 0),), flows=0), None) == (
+        found.host,
+        noderails.read(document()).host.flows,
+    )
+    assert host == noderails.document(found)["status"]["host"]
 
 
 def test_an_override_corrects_the_observation() -> None:

@@ -230,6 +230,17 @@ def test_the_nearest_misses_of_a_pod_are_those_of_explain() -> None:
     assert 7 == sum(one.nodes for one in found.tallies)
 
 
+def test_what_no_node_offers_is_told_of_a_pod_that_waits() -> None:
+    """As explain tells it."""
+    made = mapped.node("a")
+    made["status"]["allocatable"] = {}
+    scene = mapped.scene({"nodes": [made], "pods": [mapped.worker("late-0")]})
+    (pod,) = scene.waiting
+    there = spots.Plotter().plot(scene, GPUS)
+    found = pending.asked(pod, spots.explained(pod, there, GPUS, builders.shipped()))
+    assert ("nvidia.com/gpu" in found.absent, "not offered") == (True, found.tallies[0].kind)
+
+
 def test_a_pod_that_cannot_be_explained_is_told_without_nodes() -> None:
     """Its marker says that it got no rails, or there is none."""
     (pod,) = WHOLE.waiting
