@@ -22,8 +22,8 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        """The field path, then what is wrong there."""
-        return f"{self.path}: {self.message}"
+        """The field path, then what is wrong there; the document itself has no path."""
+        return f"{self.path}: {self.message}" if self.path else self.message
 
 
 class MalformedError(PodrailError):

@@ -10,13 +10,15 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import yaml
 from kubernetes import client, config
 from kubernetes.config import incluster_config
 from urllib3 import BaseHTTPResponse, Timeout
 from urllib3.exceptions import HTTPError
+
+from podrail_io import links, unanswered
 
 Document = dict[str, Any]
 
@@ -133,7 +135,7 @@ class Api:
             StatusError: the API server answered with an error.
             UnreachableError: there was no usable answer.
         """
-        return self._whole("GET", _located(path, query or {}), None, timeout)
+        return self._whole("GET", links.asked(path, query or {}), None, timeout)
 
     def post(self, path: str, body: Mapping[str, Any], timeout: float = 10) -> Document:
         """What the API server made of a new object; raises as get does."""
@@ -148,7 +150,7 @@ class Api:
     ) -> Document:
         """The object after a server-side apply of these fields by a manager; raises as get."""
         query = {"fieldManager": manager, "force": "true"}
-        return self._whole("PATCH", _located(path, query), body, timeout)
+        return self._whole("PATCH", links.asked(path, query), body, timeout)
 
     def pages(self, path: str, timeout: float = PAGE_SECONDS) -> Iterator[Page]:
         """The pages of a list, at most PAGE items each, all of one version.
@@ -186,7 +188,7 @@ class Api:
             "timeoutSeconds": str(WATCH_SECONDS),
         }
         timeout = Timeout(connect=CONNECT_SECONDS, read=silence)
-        return _events(path, self._call("GET", _located(path, query), None, timeout))
+        return _events(path, self._call("GET", links.asked(path, query), None, timeout))
 
     def _whole(
         self, method: str, target: str, body: Mapping[str, Any] | None, seconds: float
@@ -197,7 +199,7 @@ class Api:
         try:
             found = json.loads(response.data)
         except (HTTPError, OSError, ValueError) as error:
-            raise UnreachableError(f"{method} {target}: {type(error).__name__}: {error}") from error
+            raise UnreachableError(f"{method} {target}: {unanswered.why(error)}") from error
         if not isinstance(found, dict):
             raise UnreachableError(f"{method} {target}: expected an object")
         return found
@@ -229,7 +231,7 @@ class Api:
                 preload_content=False,
             )
         except (HTTPError, OSError, config.ConfigException) as error:
-            raise UnreachableError(f"{method} {target}: {type(error).__name__}: {error}") from error
+            raise UnreachableError(f"{method} {target}: {unanswered.why(error)}") from error
         if not _FIRST_SUCCESS <= response.status < _PAST_SUCCESS:
             raise _refusal(response)
         return response
@@ -251,10 +253,6 @@ def _from_file(kubeconfig: Path) -> client.Configuration:
     return settings
 
 
-def _located(path: str, query: Mapping[str, str]) -> str:
-    return f"{path}?{urlencode(query)}" if query else path
-
-
 def _lines(response: BaseHTTPResponse) -> Iterator[bytes]:
     """The lines of a body as soon as each is complete."""
     rest = b""
@@ -268,7 +266,7 @@ def _events(path: str, response: BaseHTTPResponse) -> Generator[Event, None, Non
         for line in _lines(response):
             yield _event(line)
     except (HTTPError, OSError, ValueError, KeyError, TypeError) as error:
-        raise UnreachableError(f"watch {path}: {type(error).__name__}: {error}") from error
+        raise UnreachableError(f"watch {path}: {unanswered.why(error)}") from error
     finally:
         response.close()
 

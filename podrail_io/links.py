@@ -1,4 +1,4 @@
-"""Relative addresses of a page's views: texts of users as parts of a path or query."""
+"""Addresses of API objects and of a page's views: texts as parts of a path or query."""
 
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
@@ -10,6 +10,6 @@ def step(text: str, *, slashes: bool = False) -> str:
 
 
 def asked(view: str, query: Mapping[str, str | int]) -> str:
-    """A view's address with what is asked of it; what is empty or 0 is left out."""
+    """An address with what is asked of it; what is empty or 0 is left out."""
     found = urlencode({key: value for key, value in query.items() if value not in {"", 0}})
     return f"{view}?{found}" if found else view

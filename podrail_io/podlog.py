@@ -5,6 +5,7 @@ from urllib.parse import quote
 from urllib3 import Timeout
 from urllib3.exceptions import HTTPError
 
+from podrail_io import unanswered
 from podrail_io.kube import CONNECT_SECONDS, Api, UnreachableError
 
 MOST_BYTES = 4 * 1024 * 1024
@@ -24,4 +25,4 @@ def read(api: Api, namespace: str, pod: str, seconds: float = 30) -> str:
     try:
         return response.data.decode("utf-8", "replace")
     except (HTTPError, OSError) as error:
-        raise UnreachableError(f"GET {at}: {type(error).__name__}: {error}") from error
+        raise UnreachableError(f"GET {at}: {unanswered.why(error)}") from error

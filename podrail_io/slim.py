@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
+
+from podrail_io import links
 
 Document = dict[str, Any]
 
@@ -58,7 +60,7 @@ class SlimApi:
         Raises:
             ApiError: the API server answered with an error, or not at all.
         """
-        return self._whole("GET", _located(path, query or {}), None)
+        return self._whole("GET", links.asked(path, query or {}), None)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Document:
         """What the API server made of a new object; raises as get does."""
@@ -67,7 +69,7 @@ class SlimApi:
     def apply(self, path: str, body: Mapping[str, Any], manager: str) -> Document:
         """The object after a server-side apply of these fields by a manager; raises as get."""
         query = {"fieldManager": manager, "force": "true"}
-        return self._whole("PATCH", _located(path, query), body)
+        return self._whole("PATCH", links.asked(path, query), body)
 
     def watch(
         self, path: str, query: Mapping[str, str], silence: float = SILENCE_SECONDS
@@ -77,7 +79,7 @@ class SlimApi:
         Raises:
             ApiError: as get; 410 means that the resource version is too old.
         """
-        target = _located(path, {**query, "watch": "true", "allowWatchBookmarks": "true"})
+        target = links.asked(path, {**query, "watch": "true", "allowWatchBookmarks": "true"})
         with closing(self._connection(silence)) as connection:
             try:
                 response = self._asked(connection, "GET", target, None)
@@ -137,10 +139,6 @@ def in_cluster(variables: Mapping[str, str], account: Path = ACCOUNT) -> Place |
         return None
     bracketed = f"[{host}]" if ":" in host else host
     return Place(f"https://{bracketed}:{port}", token, ca)
-
-
-def _located(path: str, query: Mapping[str, str]) -> str:
-    return f"{path}?{urlencode(query)}" if query else path
 
 
 def _refusal(response: HTTPResponse, what: str) -> ApiError:
