@@ -121,7 +121,8 @@ def _kept(state: State, need: Need, one: _Paired) -> float:
         before = frozenset(_free_rails(state, need))
         after = before - set(one.rails)
     left = Left(free - set(one.got.gpus), after)
-    return packing.kept(state.topology, Left(free, before), left)
+    worth = one.worth if one.serving else packing.FAR
+    return packing.kept(state.topology, Left(free, before), left, worth)
 
 
 def _free_rails(state: State, need: Need) -> Iterator[int]:

@@ -167,7 +167,11 @@ def base(state: State, need: Need, kin: Kin) -> Base | None:
     if isinstance(found, Refused):
         parts: tuple[tuple[Part, float], ...] = ((Part.ALIGNMENT, 0.0), (Part.REACH, 0.0))
         return Base(parts, *_sums(parts), REFUSED)
-    every = (*_expected(found), *_rails(state, need, kin, found), _likeness(state, kin))
+    every = (
+        *_expected(state, need, found),
+        *_rails(state, need, kin, found),
+        _likeness(state, kin),
+    )
     parts = tuple((part, round(value, _DIGITS)) for part, value in every if value is not None)
     return Base(parts, *_sums(parts), REFUSED if found.conflict else 1.0)
 
@@ -175,12 +179,14 @@ def base(state: State, need: Need, kin: Kin) -> Base | None:
 _Parts = tuple[tuple[Part, float | None], ...]
 
 
-def _expected(found: Outlook) -> _Parts:
+def _expected(state: State, need: Need, found: Outlook) -> _Parts:
+    """What there is to say of the pod's own GPUs, and of those that it leaves to others."""
+    whole = found.worth is not None and need.gpus >= len(state.topology.gpus)
     return (
         (Part.ALIGNMENT, found.relative),
         (Part.REACH, found.worth),
         (Part.CERTAINTY, found.certainty),
-        (Part.PACKING, found.kept),
+        (Part.PACKING, None if whole else found.kept),
     )
 
 

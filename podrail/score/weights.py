@@ -38,7 +38,7 @@ _JOB: Final = "pods of the job are bound"
 MEANINGS: Final[Mapping[Part, Meaning]] = MappingProxyType(
     {
         Part.LIKENESS: Meaning(
-            165,
+            200,
             "GPU product and NIC speed are those of the job; another speed is worth 0.2, another "
             "product nothing",
             f"{_JOB} and both are known",
@@ -64,9 +64,10 @@ MEANINGS: Final[Mapping[Part, Meaning]] = MappingProxyType(
             6, "how few other pods use the rails", "the fabric's devices are shared"
         ),
         Part.PACKING: Meaning(
-            8,
-            "what stays whole: nodes, NUMA halves, switch groups, GPUs with their own rail",
-            "always",
+            36,
+            "what is left to others: whole nodes, NUMA halves, switch groups and pairs, by what "
+            "they are worth to them, and rails nearer than those that the pod uses",
+            "the pod takes part of a node, or has no rails",
         ),
         Part.HEALTH: Meaning(
             6,

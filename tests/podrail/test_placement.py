@@ -157,12 +157,11 @@ def test_the_placement_marker_is_of_the_format() -> None:
         "evidence": "catalog",
         "job": {"key": "team/worker-0", "rule": "pod", "size": 1},
         "score": {
-            "total": 9,
+            "total": 10,
             "parts": {
                 "alignment": 1.0,
                 "certainty": 1.0,
                 "health": 1.0,
-                "packing": 0.0,
                 "reach": 1.0,
             },
         },

@@ -22,7 +22,7 @@ from podrail.score.kin import ANYWHERE, NOBODY, Kin, Near
 from podrail.score.need import Need
 from podrail.score.state import State
 from podrail.score.weights import Part
-from podrail.topology import Gpu
+from podrail.topology import Gpu, Topology
 
 WHOLE = states.need()
 ONE = states.need(states.SHARED, 1)
@@ -60,6 +60,30 @@ def test_an_aligned_machine_is_worth_more_than_a_crossed_one() -> None:
     crossed = states.node(placing.CROSSED)
     assert 1.0 == parts(crossed, WHOLE)[Part.ALIGNMENT]
     assert worth(crossed, WHOLE) < worth(states.node(), WHOLE) / 2
+
+
+def test_a_pod_that_takes_a_whole_node_with_its_rails_leaves_nothing_to_others() -> None:
+    """Nor could it do otherwise; one without rails leaves others the rails that it has no use for."""
+    bare = states.need(builders.shipped()["tcp"], 8)
+    assert Part.PACKING not in parts(states.node(), WHOLE)
+    assert [0.2, 1.0] == [
+        parts(states.node(one), bare)[Part.PACKING] for one in (placing.ALIGNED, placing.CROSSED)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("need", "better"),
+    [
+        pytest.param(states.need(builders.shipped()["tcp"], 8), placing.CROSSED, id="no rails"),
+        pytest.param(states.need(states.RAILS, 1), placing.CROSSED, id="a rail by chance"),
+        pytest.param(states.need(states.ALL_RAILS, 1), placing.ALIGNED, id="one of all rails"),
+        pytest.param(states.need(states.RAILS, 8), placing.ALIGNED, id="a whole node"),
+    ],
+)
+def test_near_rails_are_for_pods_that_make_something_of_them(need: Need, better: Topology) -> None:
+    """A pod to which they are worth little leaves the node to others."""
+    worths = {one: worth(states.node(one), need) for one in (placing.ALIGNED, placing.CROSSED)}
+    assert better == max(worths, key=worths.__getitem__)
 
 
 def test_a_node_without_a_choice_beats_one_that_gambles() -> None:
