@@ -14,7 +14,7 @@ LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extr
 export PYTHONSAFEPATH := 1
 
 .DEFAULT_GOAL := help
-.PHONY: soak docs kind image release audit help demo test fuzz generate lint bench cluster coverage install lock clean
+.PHONY: soak docs kind matrix image release audit help demo test fuzz generate lint bench cluster coverage install lock clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ demo: $(VENV)/podrail.stamp ## Show podrail at work on a simulated cluster; need
 
 test: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Run everything: unit, property, Go transport, real control plane and node (ARGS="-k name")
 	@PYTHONPATH=tests/support $(BIN)/python tests/plan.py $(ARGS)
+
+matrix: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Try the control plane of every pinned Kubernetes, 1.34 to 1.37 (ARGS="1.34.4 -x")
+	@PYTHONPATH=tests/support $(BIN)/python tests/matrix.py $(ARGS)
 
 fuzz: $(VENV)/dev.stamp $(VENV)/podrail.stamp ## Try every law with twenty times as many examples; takes about an hour
 	PODRAIL_FUZZ=20 $(BIN)/python -m pytest -q -m "not cluster and not node and not image and not page" $(FUZZED) $(ARGS)

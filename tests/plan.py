@@ -5,36 +5,16 @@ COVERAGE set, coverage is measured, but not where seconds are.
 """
 
 import os
-import shlex
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from subprocess import run
 from typing import Final
-from xml.etree import ElementTree as ET
 
+import phases
 from controlplane import binaries
 from controlplane.binaries import NotRun
+from phases import Phase, Tally
 from realnode import needs
-
-NO_TESTS: Final = 5
-NOT_RUN: Final = "NOT RUN: "
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """Tests that need the same things; marks chooses them, seconds is for two cores."""
-
-    title: str
-    marks: str
-    seconds: int
-    measured: bool = True
-    once: str = ""
-    """What is added the first time on a machine."""
-
 
 PHASES: Final = (
     Phase(
@@ -49,7 +29,7 @@ PHASES: Final = (
         measured=False,
         once="builds them first, once: about 25 min",
     ),
-    Phase("the real control plane", "cluster", 1150),
+    phases.CLUSTER,
     Phase(
         "a real node: kubelet, containerd, Multus and its plugins; the chart installed there",
         "node",
@@ -66,30 +46,6 @@ PHASES: Final = (
         once="debootstraps a Debian first, once: about 2 min",
     ),
 )
-
-
-@dataclass(slots=True)
-class Tally:
-    """What the phases so far came to."""
-
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-    not_run: list[str] = field(default_factory=list)
-
-    def add(self, report: Path) -> None:
-        """Count what pytest reported of one phase."""
-        for case in ET.parse(report).iter("testcase"):
-            skip = case.find("skipped")
-            if case.find("failure") is not None or case.find("error") is not None:
-                self.failed += 1
-            elif skip is None:
-                self.passed += 1
-            else:
-                self.skipped += 1
-                reason = skip.get("message", "")
-                if reason.startswith(NOT_RUN) and reason not in self.not_run:
-                    self.not_run.append(reason)
 
 
 def control_plane(environ: Mapping[str, str], names: Sequence[str] = binaries.NAMES) -> str:
@@ -120,29 +76,6 @@ def plan(environ: Mapping[str, str]) -> None:
         print(f"  {number}. {phase.title}: about {phase.seconds} s{told and f'; {told}'}")
 
 
-def execute(phase: Phase, arguments: Sequence[str], environ: Mapping[str, str]) -> Tally:
-    """The tally of one phase; pytest's own output is shown as it comes."""
-    measured = ["-m", "coverage", "run", "--parallel-mode"]
-    tally = Tally()
-    with tempfile.TemporaryDirectory(prefix="podrail-plan-") as folder:
-        report = Path(folder) / "report.xml"
-        command = [
-            sys.executable,
-            *(measured if environ.get("COVERAGE") and phase.measured else []),
-            *("-m", "pytest", "-m", phase.marks, f"--junitxml={report}", *arguments),
-        ]
-        print(f"\n== {phase.title}\n$ {shlex.join(command[1:])}", flush=True)
-        status = run(command, check=False).returncode
-        if report.exists():
-            tally.add(report)
-        # A run that broke off, or whose collection failed, may have reported no failed test.
-        if status not in {0, NO_TESTS} and not tally.failed:
-            tally.failed = 1
-        if status == NO_TESTS and not arguments:
-            tally.not_run.append(f"{NOT_RUN}{phase.title}: it holds no test")
-    return tally
-
-
 def close(tally: Tally, seconds: float, *, strict: bool) -> int:
     """Print how it ended, what did not run last of all; the exit status."""
     print(f"\n{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
@@ -162,7 +95,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     plan(environ)
     total = Tally()
     for phase in PHASES:
-        one = execute(phase, arguments, environ)
+        one = phases.execute(phase, arguments, environ)
         total.passed += one.passed
         total.failed += one.failed
         total.skipped += one.skipped

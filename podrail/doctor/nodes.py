@@ -18,7 +18,10 @@ from podrail.evidence import noderails
 from podrail.evidence.atlas import Unused
 from podrail.evidence.noderails import NodeRails
 from podrail.fabric import Attachment, Profile
+from podrail.kubelet import caution
+from podrail.kubelet.caution import Caution
 from podrail.placement import Misfit, Wish
+from podrail.score import machine
 from podrail.score.state import State
 from podrail.snapshot import Spot
 
@@ -92,7 +95,12 @@ def kubelet(cluster: Cluster) -> Iterator[Finding]:
     """No kubelet refuses every pod of a profile that has all GPUs of its node."""
     if not cluster.gpu_nodes or not cluster.used:
         return
-    told = [one for profile in cluster.used for one in _refusing(cluster, profile)]
+    told = [
+        one
+        for profile in cluster.used
+        for check in (_refusing, _cautioned)
+        for one in check(cluster, profile)
+    ]
     yield from told
     if told:
         return
@@ -138,6 +146,26 @@ def _refusing(cluster: Cluster, profile: Profile) -> Iterator[Finding]:
             "Set topologyManagerPolicy best-effort there, or use a profile with one pool of "
             "devices in place of a resource for each rail.",
         )
+
+
+def _cautioned(cluster: Cluster, profile: Profile) -> Iterator[Finding]:
+    """What kubelets take very long for with a pod that has all GPUs, or cannot do at all."""
+
+    @cache
+    def cautions(state: State | None, gpus: int) -> tuple[Caution, ...]:
+        wish = probe(profile, gpus, cluster.gpu_resources)
+        if wish is None or state is None:
+            return ()
+        need = wish.need(profile)
+        return caution.warnings(machine.of(state, need), need.containers)
+
+    found: dict[Caution, list[str]] = {}
+    for spot in _spots(cluster, profile):
+        gpus = sum(spot.free[name] for name in profile.gpu_resources)
+        for one in cautions(spot.state, gpus):
+            found.setdefault(one, []).append(spot.name)
+    for one, names in found.items():
+        yield KUBELET.warn(f"{profile.name}: {some(names)}: {one.message}", one.remedy)
 
 
 def _spots(cluster: Cluster, profile: Profile) -> Iterator[Spot]:

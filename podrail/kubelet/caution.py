@@ -1,16 +1,11 @@
-"""What is worth saying about a pod on a kind of machine, whatever is free there just now."""
+"""What kubelets of a machine cannot do, or take very long for, whatever is free there just now."""
 
 from dataclasses import dataclass
 from math import prod
 from typing import Final
 
-from podrail.kubelet import hints, model
-from podrail.kubelet.model import Refused
+from podrail.kubelet import hints
 from podrail.kubelet.node import Container, Machine, Policy, Request, Stock
-
-SLOW_MERGE: Final = "KubeletMergeSlow"
-TOO_MANY_NUMAS: Final = "KubeletTooManyNumaNodes"
-NEVER_ADMITTED: Final = "KubeletNeverAdmits"
 
 MOST_PERMUTATIONS: Final = 2**20
 """About 3 to 4 s: 16.8 million took kubelets up to 1.35 between 42 and 72 s (measured)."""
@@ -18,19 +13,16 @@ MOST_PERMUTATIONS: Final = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """A fixed code and a sentence for people."""
+    """A sentence for people, and what to do."""
 
-    code: str
     message: str
+    remedy: str
 
 
 def warnings(machine: Machine, request: Request) -> tuple[Caution, ...]:
     """What will go wrong, or take very long, even on an empty node of this kind."""
-    return tuple(
-        one
-        for one in (_numas(machine), _merge(machine, request), _refusal(machine, request))
-        if one is not None
-    )
+    found = (_numas(machine), _merge(machine, request))
+    return tuple(one for one in found if one is not None)
 
 
 def permutations(machine: Machine, container: Container) -> int:
@@ -51,9 +43,9 @@ def _numas(machine: Machine) -> Caution | None:
     if kubelet.policy is Policy.NONE or len(machine.numas) <= kubelet.most_numas:
         return None
     return Caution(
-        TOO_MANY_NUMAS,
         f"topologyManagerPolicy {kubelet.policy} does not start on {len(machine.numas)} NUMA nodes:"
-        f" max-allowable-numa-nodes is {kubelet.most_numas}",
+        f" it allows {kubelet.most_numas}",
+        "Raise max-allowable-numa-nodes (topologyManagerPolicyOptions), or take policy none.",
     )
 
 
@@ -65,16 +57,8 @@ def _merge(machine: Machine, request: Request) -> Caution | None:
     if most < MOST_PERMUTATIONS:
         return None
     return Caution(
-        SLOW_MERGE,
-        f"a kubelet 1.{machine.kubelet.minor} goes through {most:,} permutations of NUMA nodes to"
-        f" admit this pod: use kubelet 1.36, one pooled NIC resource, or fewer NUMA nodes",
-    )
-
-
-def _refusal(machine: Machine, request: Request) -> Caution | None:
-    found = model.outcomes(machine.everything(), request)
-    if not isinstance(found, Refused):
-        return None
-    return Caution(
-        NEVER_ADMITTED, f"the kubelet refuses this pod on an empty node: {found.message}"
+        f"kubelet 1.{machine.kubelet.minor} goes through {most:,} permutations of NUMA nodes to"
+        " admit one pod with all GPUs, which takes it many seconds",
+        "Use kubelet 1.36, one pool of NICs in place of a resource for each rail, or fewer NUMA"
+        " nodes for each socket.",
     )

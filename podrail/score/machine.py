@@ -33,9 +33,14 @@ class Possible:
     gpus: tuple[int, ...]
 
 
+def of(state: State, need: Need) -> Machine:
+    """The node's kubelet with the resources that the pod asks for and that are known here."""
+    return _machine(state.topology, state.kubelet, state.capacity, need)
+
+
 def possible(state: State, need: Need) -> tuple[Possible, ...]:
     """The nodes that the state can be, each as likely as another."""
-    known = _machine(state.topology, state.kubelet, state.capacity, need)
+    known = of(state, need)
     asked = wants(need)
     stocks = [_free(one, state, asked[one.name]) for one in known.resources]
     found = list(product(*stocks))
@@ -65,7 +70,6 @@ def wants(need: Need) -> dict[str, int]:
 
 @lru_cache(maxsize=1024)
 def _machine(topology: Topology, kubelet: Kubelet, capacity: Counted, need: Need) -> Machine:
-    """The node's kubelet with the resources that the pod asks for and that are known here."""
     asked = wants(need)
     offered = dict(capacity)
     resources = [_gpus(topology, name) for name in need.gpu_names if name in asked]

@@ -19,7 +19,6 @@ import checkout
 import helm
 import pytest
 import yaml
-from controlplane import binaries
 from controlplane.binaries import NotRun
 from controlplane.client import collection
 from controlplane.installed import Installed, eventually
@@ -177,7 +176,7 @@ def test_kube_scheduler_runs_with_the_charts_file_and_rights(chart: Cluster) -> 
     scheduler = chart.run(
         "chart-scheduler",
         [
-            binaries.ready({"PATH": ""})["kube-scheduler"], "--config", file, "--v", "2",
+            chart.scheduler_program, "--config", file, "--v", "2",
             "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig,
             "--secure-port", str(free_port()), "--cert-dir", chart.folder / "chart-certs",
         ],

@@ -1,4 +1,4 @@
-"""Claims at a real control plane (1.36.3): pods ask for GPUs, and get each with a NIC of its own root."""
+"""Claims at a real control plane: pods ask for GPUs, and get each with a NIC of its own root."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import builders
 import drivers
 import pytest
 import refused
-from controlplane import nodes
+from controlplane import binaries, nodes
 from controlplane.installed import Installed, eventually
 from controlplane.plane import Cluster
 from controlplane.processes import Child
@@ -22,6 +22,8 @@ from podrail_io import files
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("registered", "drivers_run", "made")]
 RESOURCES = "/apis/resource.k8s.io/v1"
 SHAPE = "hgx-h100-8nic"
+EXTENDED = 36
+"""The minor version from which kube-scheduler claims for limits unless told not to (kube_features.go)."""
 P4D = {
     "attachment": "Dra",
     "rails": {"count": 4, "gpus": 8},
@@ -148,6 +150,9 @@ def test_pods_share_a_node_until_its_pairs_are_given_out(cluster: Cluster, names
     assert wanted.spec["spec"] == template["spec"]["spec"]
 
 
+@pytest.mark.skipif(
+    binaries.MINOR < EXTENDED, reason="NOT RUN: no DRAExtendedResource before Kubernetes 1.36"
+)
 def test_limits_of_a_whole_node_stay_and_get_its_nics(cluster: Cluster, namespace: str) -> None:
     """The GPUs are a claim that kube-scheduler makes (extended resource), the NICs are ours."""
     whole = builders.document(fabric="dra-pairs", nodeSelector={"kubernetes.io/hostname": "paired"})

@@ -1,4 +1,4 @@
-"""Placement by the whole score, through a real kube-scheduler (1.36.3) and the extender beside it."""
+"""Placement by the whole score, through a real kube-scheduler and the extender beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The extender's protocol with a real kube-scheduler (1.36.3), rule by rule."""
+"""The extender's protocol with a real kube-scheduler, rule by rule."""
 
 from __future__ import annotations
 

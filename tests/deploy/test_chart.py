@@ -134,6 +134,14 @@ def test_an_image_has_one_source(values: dict[str, Any]) -> None:
     assert all(f":v{minor}." in one for one in images - own)
 
 
+def test_kube_scheduler_may_be_of_another_patch() -> None:
+    """A tag of the cluster's minor version is taken as it is given."""
+    tag = f"v{helm.KUBERNETES.rpartition('.')[0]}.0"
+    found = helm.pods(helm.rendered({"scheduler": {"image": {"tag": tag}}}))
+    (container,) = found["Deployment/podrail-scheduler"]["spec"]["containers"]
+    assert container["image"].endswith(f"/kube-scheduler:{tag}")
+
+
 def test_only_the_extender_and_its_scheduler_may_bind(default: list[helm.Document]) -> None:
     """No other role of the chart has pods/binding, secrets of all namespaces, or anything at all."""
     rules = [

@@ -63,11 +63,6 @@ class Platform(Cluster):
         """The socket of the API server's proxy."""
         return self.folder / "proxy.sock"
 
-    @property
-    def scheduler_program(self) -> Path:
-        """The kube-scheduler of the cluster's own version."""
-        return self._programs["kube-scheduler"]
-
     def run(
         self, name: str, command: list[str | Path], environ: Mapping[str, str] | None = None
     ) -> Child:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import builders
+import evidence
 import installations
 import pytest
 from installations import told
@@ -78,6 +79,22 @@ def test_a_kubelet_that_never_admits_a_whole_node_fails() -> None:
     )  # fmt: skip
     (only,) = told(nodes.kubelet, found)
     assert only.startswith("fail: sriov-rails: the kubelet of n1 refuses every pod that has all")
+
+
+@pytest.mark.parametrize(("version", "slow"), [("v1.35.4", True), ("v1.36.3", False)])
+def test_a_kubelet_that_takes_long_over_four_numa_nodes_is_warned_of(
+    version: str, slow: bool
+) -> None:
+    """Up to 1.35 it goes through all permutations of hints: one resource a rail, eight rails."""
+    shape = "Standard_ND96asr_v4"
+    node = with_rails()
+    node["status"]["nodeInfo"] = {"kubeletVersion": version}
+    rails = installations.rails(observed=evidence.seen("n1", shape))
+    found = installations.cluster(
+        node, rails, without=["NodeRails", "Node", "Namespace"], asked=("sriov-rails",)
+    )
+    (only,) = told(nodes.kubelet, found)
+    assert slow == only.startswith("warn: sriov-rails: n1: kubelet 1.35 goes through ")
 
 
 def test_a_policy_that_suits_is_told() -> None:

@@ -11,7 +11,7 @@ from podrail.nccl.log import Account
 from podrail.nccl.paths import Verdict
 from podrail.nccl.signs import Gravity
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "nccl"
+DATA = Path(__file__).resolve().parents[2] / "data" / "nccl"
 
 
 def decoded(name: str) -> Account:
@@ -128,7 +128,7 @@ def test_a_gap_in_the_numbers_keeps_its_place() -> None:
 
 def test_every_sign_is_told_to_users() -> None:
     """In the page, with the same words; codes are unique."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "user" / "decode-log.md").read_text()
+    page = (Path(__file__).resolve().parents[3] / "docs" / "user" / "decode-log.md").read_text()
     codes = [sign.code for sign in signs.SIGNS]
     assert len(set(codes)) == len(codes)
     for sign in signs.SIGNS:

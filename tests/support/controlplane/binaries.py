@@ -1,7 +1,8 @@
 """The control plane's programs: taken where they lie in the right version, else built once.
 
-They are ordinary Go modules; tests/cluster/controlplane pins them. Built ones are kept in the
-user's cache folder by version, so that the next checkout finds them.
+They are ordinary Go modules; tests/cluster/controlplane pins them, a folder for each version of
+Kubernetes. Built ones are kept in the user's cache folder by version, so that the next checkout
+finds them. PODRAIL_KUBERNETES says which version the tests take.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from controlplane.processes import die_with
 
-VERSION = "1.36.3"
-ETCD_VERSION = "3.6.13"
+DEFAULT: Final = "1.36.3"
+ETCD_VERSION: Final = "3.6.13"
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 KUBELET = "kubelet"
 """No part of the control plane, but of the same module: for tests/node."""
-MODULE = Path(__file__).resolve().parents[2] / "cluster" / "controlplane"
+MODULES: Final = Path(__file__).resolve().parents[2] / "cluster" / "controlplane"
+VERSIONS: Final = tuple(sorted(path.parent.name for path in MODULES.glob("1.*/go.mod")))
+"""The versions that are pinned, the oldest first."""
 MINUTES = {"etcd": 1.5, "kube-apiserver": 5.5, "kube-controller-manager": 3, "kube-scheduler": 2, KUBELET: 4}  # fmt: skip
 TELL_SECONDS = 10
 
@@ -34,10 +38,32 @@ class NotRun(Exception):
     """The control plane can be neither found nor built here; the message says what is missing."""
 
 
-def cache(environ: Mapping[str, str]) -> Path:
-    """The folder that keeps what was built."""
+def chosen(environ: Mapping[str, str]) -> str:
+    """The version of Kubernetes that the tests take.
+
+    Raises:
+        ValueError: PODRAIL_KUBERNETES names none that is pinned.
+    """
+    said = environ.get("PODRAIL_KUBERNETES") or DEFAULT
+    if said not in VERSIONS:
+        raise ValueError(f"PODRAIL_KUBERNETES is {said!r}: expected one of {', '.join(VERSIONS)}")
+    return said
+
+
+VERSION: Final = chosen(os.environ)  # noqa: TID251 - one for all tests of a process
+MINOR: Final = int(VERSION.split(".")[1])
+
+
+def cache(environ: Mapping[str, str], name: str) -> Path:
+    """The folder that keeps a program once it is built; one etcd serves every Kubernetes."""
     home = environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(home) / "podrail" / f"kubernetes-{VERSION}"
+    kind = "etcd" if name == "etcd" else "kubernetes"
+    return Path(home) / "podrail" / f"{kind}-{version(name, environ)}"
+
+
+def version(name: str, environ: Mapping[str, str]) -> str:
+    """The version of a program."""
+    return ETCD_VERSION if name == "etcd" else chosen(environ)
 
 
 def found(environ: Mapping[str, str], names: Sequence[str] = NAMES) -> dict[str, Path]:
@@ -45,10 +71,10 @@ def found(environ: Mapping[str, str], names: Sequence[str] = NAMES) -> dict[str,
     places = [environ.get("KUBEBUILDER_ASSETS", ""), *environ.get("PATH", "").split(os.pathsep)]
     result: dict[str, Path] = {}
     for name in names:
-        kept = cache(environ) / name
+        kept = cache(environ, name) / name
         candidates = [kept, *(Path(place) / name for place in places if place)]
         for path in candidates:
-            if path.is_file() and (path == kept or _right_version(path)):
+            if path.is_file() and (path == kept or version(name, environ) in _told(path)):
                 result[name] = path
                 break
     return result
@@ -64,27 +90,29 @@ def ready(environ: Mapping[str, str], names: Sequence[str] = NAMES) -> dict[str,
     if missing:
         if shutil.which("go", path=environ.get("PATH", "")) is None:
             raise NotRun(
-                f"NOT RUN: {', '.join(missing)} of Kubernetes {VERSION} and no Go to build them"
+                f"NOT RUN: {', '.join(missing)} of Kubernetes {chosen(environ)}"
+                " and no Go to build them"
             )
-        folder = cache(environ)
-        folder.mkdir(parents=True, exist_ok=True)
-        with _alone(folder / "lock"):
-            for half in folder.glob(".*"):
-                half.unlink()
-            for name in names:
+        for name in missing:
+            folder = cache(environ, name)
+            folder.mkdir(parents=True, exist_ok=True)
+            with _alone(folder.parent / "kubernetes.lock"):
+                for half in folder.glob(".*"):
+                    half.unlink()
                 if name not in found(environ, names):
-                    _build(name, folder)
+                    _build(name, folder, environ)
     return found(environ, names)
 
 
-def _right_version(path: Path) -> bool:
+def _told(path: Path) -> str:
+    """What a program says of its version."""
     try:
         said = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    return (ETCD_VERSION if path.name == "etcd" else f"v{VERSION}") in said.stdout
+        return ""
+    return said.stdout
 
 
 @contextmanager
@@ -99,11 +127,13 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-def _build(name: str, folder: Path) -> None:
-    major, minor, _ = VERSION.split(".")
+def _build(name: str, folder: Path, environ: Mapping[str, str]) -> None:
+    said = version(name, environ)
+    major, minor, _ = said.split(".")
     flag = "-X k8s.io/component-base/version.git"
-    stamps = f"{flag}Version=v{VERSION} {flag}Major={major} {flag}Minor={minor}"
-    package = "./etcd" if name == "etcd" else f"k8s.io/kubernetes/cmd/{name}"
+    stamps = f"{flag}Version=v{said} {flag}Major={major} {flag}Minor={minor}"
+    module = MODULES / ("etcd" if name == "etcd" else said)
+    package = "." if name == "etcd" else f"k8s.io/kubernetes/cmd/{name}"
     aside = folder / f".{name}.{os.getpid()}"
     command = [
         "go",
@@ -117,12 +147,12 @@ def _build(name: str, folder: Path) -> None:
         str(aside),
         package,
     ]
-    print(f"building {name} {VERSION} once, about {MINUTES[name]} min", file=sys.stderr, flush=True)
+    print(f"building {name} {said} once, about {MINUTES[name]:g} min", file=sys.stderr, flush=True)
     began = time.monotonic()
     build = subprocess.Popen(
         command,
-        cwd=MODULE,
-        env={**os.environ, "CGO_ENABLED": "0"},  # noqa: TID251 - children live in our environment
+        cwd=module,
+        env={**environ, "CGO_ENABLED": "0"},
         preexec_fn=partial(die_with, os.getpid()),
     )
     done = threading.Event()

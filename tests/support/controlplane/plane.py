@@ -43,6 +43,11 @@ class Cluster:
         self.port = free_port()
         self.kubeconfig = self.folder / "kubeconfig"
 
+    @property
+    def scheduler_program(self) -> Path:
+        """The kube-scheduler of the cluster's own version."""
+        return self._programs["kube-scheduler"]
+
     def __enter__(self) -> Cluster:
         try:
             self._start()
@@ -72,13 +77,13 @@ class Cluster:
         return child
 
     def scheduler(self, name: str, config: Mapping[str, Any]) -> Child:
-        """Start a kube-scheduler with a KubeSchedulerConfiguration."""
+        """Start a kube-scheduler with a KubeSchedulerConfiguration; it elects nobody unless told to."""
         path = self.folder / f"{name}.yaml"
-        whole = {**config, "clientConnection": {"kubeconfig": str(self.kubeconfig), "qps": 500, "burst": 500},
-                 "leaderElection": {"leaderElect": False}}  # fmt: skip
+        whole = {"leaderElection": {"leaderElect": False}, **config,
+                 "clientConnection": {"kubeconfig": str(self.kubeconfig), "qps": 500, "burst": 500}}  # fmt: skip
         path.write_text(yaml.safe_dump(whole))
         port = free_port()
-        child = self.run(name, [self._programs["kube-scheduler"], "--config", path, "--secure-port", str(port),
+        child = self.run(name, [self.scheduler_program, "--config", path, "--secure-port", str(port),
                                 "--cert-dir", self.folder / f"{name}-certs", "-v", "2"])  # fmt: skip
         child.wait_until(lambda: "Serving securely" in child.log.read_text(errors="replace"), 30)
         return child
