@@ -109,8 +109,19 @@ def test_the_fields_are_those_of_the_page(
     assert (set(), set()) == (found - told(name), told(name) - found - set(form.other.split()))
 
 
+def test_the_figures_of_a_simulation_are_those_of_its_page() -> None:
+    """Its rules are names out of the call, so the fields below them are compared."""
+    page = checkout.text(checkout.ROOT / "docs/user/simulate.md").partition("## JSON\n")[2]
+    figures = page.partition("|---|---|\n")[2]
+    call = "simulate --nodes hgx-h100-8nic:2 --jobs - -o json"
+    shown = terminal.run(*call.split(), given={"jobs": [{"profile": "sriov-rails"}]}).stdout
+    rules = json.loads(shown)["rules"]
+    told = set(re.findall(r"`([A-Za-z]+)`", figures))
+    assert [told] * len(rules) == [set(one) for one in rules.values()]
+
+
 def test_every_command_with_json_is_looked_at() -> None:
-    """But for the demo and the simulation, whose answers are tables of figures."""
+    """But for the demo, which is a show, and the simulation, which stands above."""
     formed = {
         name
         for name, one in command.main.commands.items()
