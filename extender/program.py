@@ -77,8 +77,8 @@ def _application(
             ("profiles", fabrics.synced),
         )
         missing = [f"{name} are not synced" for name, synced in views if not synced]
-        old = not missing and cluster.age() > settings.stale_seconds
-        found = missing + ["the view of the cluster is too old"] * old
+        old = cluster.age() > settings.stale_seconds
+        found = missing or (["the view of the cluster is too old"] if old else [])
         return [*found, *validity.problems(certificates)]
 
     claimed = Claimed(api, world)

@@ -1,7 +1,7 @@
 """Whether the nodes are known, and whether their kubelets and limits suit the profiles in use."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
@@ -92,15 +92,10 @@ def _age(found: NodeRails | Unused | None, now: datetime) -> timedelta:
 
 
 def kubelet(cluster: Cluster) -> Iterator[Finding]:
-    """No kubelet refuses every pod of a profile that has all GPUs of its node."""
+    """No kubelet refuses a pod that has all GPUs of its node, nor takes very long over it."""
     if not cluster.gpu_nodes or not cluster.used:
         return
-    told = [
-        one
-        for profile in cluster.used
-        for check in (_refusing, _cautioned)
-        for one in check(cluster, profile)
-    ]
+    told = [one for profile in cluster.used for one in _judged(cluster, profile)]
     yield from told
     if told:
         return
@@ -119,8 +114,10 @@ def kubelet(cluster: Cluster) -> Iterator[Finding]:
         yield KUBELET.ok(f"{listed}; none refuses the pods of a profile in use")
 
 
-def _refusing(cluster: Cluster, profile: Profile) -> Iterator[Finding]:
-    """The nodes that never admit a pod with all of their GPUs."""
+def _judge(
+    cluster: Cluster, profile: Profile
+) -> Callable[[State | None, int], tuple[bool, tuple[Caution, ...]]]:
+    """Tells of an idle node if it never admits a pod with all its GPUs, and what to caution."""
 
     # Thousands of nodes are of a few kinds, and a trial pod costs as much as an admission.
     @cache
@@ -128,17 +125,29 @@ def _refusing(cluster: Cluster, profile: Profile) -> Iterator[Finding]:
         return probe(profile, gpus, cluster.gpu_resources)
 
     @cache
-    def refuses(state: State | None, gpus: int) -> bool:
+    def judged(state: State | None, gpus: int) -> tuple[bool, tuple[Caution, ...]]:
         wish = wanted(gpus)
         if wish is None or state is None:
-            return False
-        return placement.judge(state, wish, profile) is Misfit.NEVER_ADMITTED
+            return False, ()
+        need = wish.need(profile)
+        refused = placement.judge(state, wish, profile) is Misfit.NEVER_ADMITTED
+        return refused, caution.warnings(machine.of(state, need), need.containers)
 
-    refusing = [
-        spot.name
-        for spot in _spots(cluster, profile)
-        if refuses(spot.state, sum(spot.free[name] for name in profile.gpu_resources))
-    ]
+    return judged
+
+
+def _judged(cluster: Cluster, profile: Profile) -> Iterator[Finding]:
+    """The nodes that never admit a pod with all of their GPUs, or are to be cautioned about."""
+    judged = _judge(cluster, profile)
+    refusing: list[str] = []
+    cautioned: dict[Caution, list[str]] = {}
+    for spot in _spots(cluster, profile):
+        gpus = sum(spot.free[name] for name in profile.gpu_resources)
+        refused, cautions = judged(spot.state, gpus)
+        if refused:
+            refusing.append(spot.name)
+        for one in cautions:
+            cautioned.setdefault(one, []).append(spot.name)
     if refusing:
         yield KUBELET.fail(
             f"{profile.name}: the kubelet of {some(refusing)} refuses every pod that has all GPUs "
@@ -146,25 +155,7 @@ def _refusing(cluster: Cluster, profile: Profile) -> Iterator[Finding]:
             "Set topologyManagerPolicy best-effort there, or use a profile with one pool of "
             "devices in place of a resource for each rail.",
         )
-
-
-def _cautioned(cluster: Cluster, profile: Profile) -> Iterator[Finding]:
-    """What kubelets take very long for with a pod that has all GPUs, or cannot do at all."""
-
-    @cache
-    def cautions(state: State | None, gpus: int) -> tuple[Caution, ...]:
-        wish = probe(profile, gpus, cluster.gpu_resources)
-        if wish is None or state is None:
-            return ()
-        need = wish.need(profile)
-        return caution.warnings(machine.of(state, need), need.containers)
-
-    found: dict[Caution, list[str]] = {}
-    for spot in _spots(cluster, profile):
-        gpus = sum(spot.free[name] for name in profile.gpu_resources)
-        for one in cautions(spot.state, gpus):
-            found.setdefault(one, []).append(spot.name)
-    for one, names in found.items():
+    for one, names in cautioned.items():
         yield KUBELET.warn(f"{profile.name}: {some(names)}: {one.message}", one.remedy)
 
 
