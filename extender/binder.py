@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from extender import known
+from extender import holding
 from extender.announcer import Announcer
 from extender.asking import Desk
 from extender.cluster import Cluster
+from extender.holding import Holding
 from extender.metrics import Metrics
 from extender.node import Spot
 from podrail import binding, names, placement
 from podrail.extension import Bind
-from podrail.fabric import Profile
-from podrail.placement import Alignment, Choice, Wish
-from podrail.score import choice as choices
+from podrail.placement import Alignment, Choice
+from podrail.score.choice import Rails
 from podrail_io.kube import Api, KubeError, StatusError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -44,6 +44,8 @@ class Binder:
     metrics: Metrics
     announcer: Announcer
     clock: Callable[[], float]
+    taken: Callable[[str], None]
+    """Told of the job of each pod that is about to be bound to its place."""
 
     def bind(self, asked: Bind) -> str:
         """Bind the pod; what went wrong comes back, empty if nothing did."""
@@ -76,23 +78,20 @@ class Binder:
         key = f"{asked.namespace}/{asked.name}"
         # kube-scheduler's watch may be ahead of ours.
         pod = self.cluster.pods.get(key) or self.cluster.pods.wait_for(key, WAIT_SECONDS)
-        if pod is None or pod.uid != asked.uid or pod.document is None:
+        if pod is None or pod.uid != asked.uid:
             return _PLAIN
-        wanted = self.desk.asked(pod.document)
-        given = pod.document["spec"].get("schedulerName")
-        if wanted is None or wanted.wish is None or (self.scheduler and given != self.scheduler):
+        wanted, made = holding.of(pod, self.desk, self.scheduler), list[Rails]()
+        if wanted is None:
             return _PLAIN
-        wish, made = wanted.wish, list[choices.Rails]()
-        need = wish.need(wanted.fabric)
 
         def pick(spot: Spot) -> tuple[int, ...]:
-            made.append(choices.rails(spot.state, need, spot.used, spot.kin))
+            made.append(wanted.rails(spot))
             return made[0].rails
 
-        held = known.Held(known.devices(pod.document), wish.marker.rails, job=wish.job)
-        tenant = self.cluster.tenant(key, asked.node, held)
+        tenant = self.cluster.tenant(key, asked.node, wanted.held)
         spot = self.cluster.hold(asked.uid, tenant, pick)
-        return _planned(asked.node, pod.document, (wish, wanted.fabric), spot, made[0])
+        self.taken(wanted.wish.job.key)
+        return _planned(asked.node, wanted, spot, made[0])
 
     def _tell_conflict(self, asked: Bind) -> None:
         self.metrics.conflicts.inc()
@@ -138,19 +137,13 @@ class _Plan:
 _PLAIN: Final = _Plan("plain", {})
 
 
-def _planned(
-    node: str,
-    pod: Mapping[str, Any],
-    wanted: tuple[Wish, Profile | None],
-    spot: Spot,
-    made: choices.Rails,
-) -> _Plan:
+def _planned(node: str, wanted: Holding, spot: Spot, made: Rails) -> _Plan:
     """The annotations of a pod whose rails are chosen."""
-    wish, fabric = wanted
+    wish, fabric = wanted.wish, wanted.fabric
     rails, annotations = made.rails, dict[str, str]()
     if fabric is not None:
         picked = Choice(rails, None, made.conflict)
-        late = binding.late(pod, wish, fabric, spot.standing.labels, picked)
+        late = binding.late(wanted.document, wish, fabric, spot.standing.labels, picked)
         annotations |= late.annotations
         # The user, or the size, may have left other rails in the pod than were chosen.
         rails = late.rails

@@ -4,13 +4,16 @@ Watches change it as they go, each event what it is about and no more; questions
 """
 
 import threading
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from math import inf
 from typing import Final
 
-from extender import known
+from extender import known, occupancy
 from extender import node as nodes
+from extender.around import Around, Terms
 from extender.books import Books, with_rails
 from extender.candidates import Candidates
 from extender.known import Held, Known
@@ -19,16 +22,15 @@ from extender.sizes import Sizes
 from extender.survey import Survey
 from extender.tally import Tenant
 from extender.view import View
-from podrail.evidence.cluster import Resources
+from extender.waiting import Waiting
 from podrail.gang import ties
 from podrail.gang.blocks import Seeker
 from podrail.gang.job import Job
 from podrail.locality import Place
-from podrail.score import state, value
-from podrail.score.state import State
+from podrail.score import value
 from podrail.topology import Topology
 from podrail_io.kube import Api
-from podrail_io.reflector import Change, Reflector, World
+from podrail_io.reflector import Change, Reflector
 
 PODS: Final = "/api/v1/pods"
 MOST_VIEWS: Final = 128
@@ -37,23 +39,6 @@ SIZES_SECONDS: Final = 5.0
 """How long the pods wait for the sizes of jobs; a kind that may not be read never comes."""
 EXPIRY_SECONDS: Final = 1.0
 """How often holds and claims are looked through for those whose time is over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """How long, in seconds, rails are held for a bind that nobody saw, and a block for a job."""
-
-    hold: float = 60.0
-    claim: float = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What the cluster takes from around it: clocks, and how GPUs and NICs are called."""
-
-    world: World
-    now: Callable[[], datetime]
-    resources: Callable[[], Resources]
 
 
 class Cluster:
@@ -70,6 +55,7 @@ class Cluster:
         self._terms = terms
         self._lock = threading.Lock()
         self._books = Books()
+        self.waiting = Waiting()
         self._standings: dict[str, Standing] = {}
         self._views: dict[str, View] = {}
         self._looked = 0.0
@@ -107,14 +93,28 @@ class Cluster:
         """Seconds since the older of the views of nodes and pods was confirmed."""
         return max(self.survey.nodes.age(), self.pods.age())
 
-    def candidates(self, names: Sequence[str]) -> Candidates:
-        """The nodes of these names as they are now: often the last ones, asked about once more."""
+    def candidates(self, names: Sequence[str], uid: str = "") -> Candidates:
+        """The nodes of these names as they are now: often the last ones, asked about once more.
+
+        They are as the pod of this UID finds them: what is planned for it is free to it.
+        """
         self._keep_up()
         # Read before the seats: a seat that is written meanwhile makes these out of date.
-        moment, found = self._moment, self._asked
+        moment, planned = self._moment, self.planned(uid)
+        if planned:
+            with self._lock:
+                own = {planned: self._own(uid, planned)}
+            seats = ChainMap(own, self._seats)
+            return Candidates.of(names, moment, seats)
+        found = self._asked
         if found.names is not names or found.moment != moment:
             found = self._asked = Candidates.of(names, moment, self._seats)
         return found
+
+    def planned(self, uid: str) -> str:
+        """The node that is kept for a pod that waits; empty if there is none."""
+        tenant = self._books.tally.get(uid)
+        return tenant.node if tenant is not None and tenant.planned else ""
 
     def _keep_up(self) -> None:
         """End what is overdue, and look at all nodes anew once GPUs are called by other names."""
@@ -156,28 +156,48 @@ class Cluster:
     ) -> Spot:
         """Count a pod whose bind begins: its devices, its job's claims, and the rails chosen.
 
-        All is one step, so that no other bind and no question comes between.
+        All is one step, so that no other bind and no question comes between. What was planned for
+        the pod is given up for it.
         """
         with self._lock:
-            self._expire()
             self._seat(self._books.abandon(uid))
-            spot = self._spot(uid, tenant)
-            now = self._around.world.clock()
-            chosen = with_rails(tenant, choose(spot))
-            until = now + self._terms.claim
-            self._books.hold(uid, chosen, spot.standing, until)
-            self._seat(tenant.node)
-            return spot
+            return self._hold(uid, tenant, choose)
 
-    def tenant(self, pod: str, node: str, held: Held) -> Tenant:
-        """A pod (namespace/name) that is to be held on a node from now on."""
+    def plan(self, uid: str, tenant: Tenant, choose: Callable[[Spot], tuple[int, ...]]) -> bool:
+        """Count a pod that waits as hold does, unless it is counted already: then False."""
+        with self._lock:
+            free = self._books.tally.get(uid) is None
+            if free:
+                self._hold(uid, tenant, choose)
+            return free
+
+    def _hold(self, uid: str, tenant: Tenant, choose: Callable[[Spot], tuple[int, ...]]) -> Spot:
+        self._expire()
+        spot = self._spot(uid, tenant)
+        chosen = with_rails(tenant, choose(spot))
+        until = self._around.world.clock() + self._terms.claim
+        self._books.hold(uid, chosen, spot.standing, until)
+        self._seat(tenant.node)
+        return spot
+
+    def tenant(self, pod: str, node: str, held: Held, *, planned: bool = False) -> Tenant:
+        """A pod (namespace/name) that is to be held on a node from now on; a plan is given up."""
         since = self._around.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        until = self._around.world.clock() + self._terms.hold
-        return Tenant(node, pod, held, since, until)
+        until = inf if planned else self._around.world.clock() + self._terms.hold
+        return Tenant(node, pod, held, since, until, planned)
 
     def abandon(self, uid: str) -> None:
         """Give back what is held for a pod that was not bound."""
         with self._lock:
+            self._seat(self._books.abandon(uid))
+
+    def give_up(self, uid: str) -> None:
+        """Give back what is planned for a pod; a bind of it that has begun keeps what it has."""
+        with self._lock:
+            self._give_up(uid)
+
+    def _give_up(self, uid: str) -> None:
+        if self.planned(uid):
             self._seat(self._books.abandon(uid))
 
     def _spot(self, uid: str, tenant: Tenant) -> Spot:
@@ -187,10 +207,17 @@ class Cluster:
         near = None if asked is None else asked.nears.get(standing.place)
         return Spot(
             standing,
-            self._state(tenant.node, standing, now),
+            occupancy.of(tenant.node, standing, self._books, self._around),
             self._books.used(tenant.node, now, uid),
             ties.kin(seeker.crew),
             near or ties.near(standing.place, seeker),
+        )
+
+    def _own(self, uid: str, name: str) -> value.Seat:
+        """A node as the pod finds it that has a place there."""
+        standing = self.standing(name)
+        return value.seat(
+            occupancy.of(name, standing, self._books, self._around, uid), standing.place
         )
 
     def _seeker(self, job: Job, per_node: int) -> Seeker:
@@ -218,8 +245,12 @@ class Cluster:
     def _changed(self, change: Change[Known]) -> None:
         with self._lock:
             gone, there = change.before, change.after
+            self.waiting.changed(change, self._around.world.clock())
             if gone is not None and (there is None or there.uid != gone.uid):
                 self._seat(self._books.release(gone.uid))
+            elif gone is not None and there is not None and gone.nominated > there.nominated:
+                # Withdrawn, or taken away by a preemption; a bind ends with the next lines.
+                self._give_up(there.uid)
             if there is not None and there.node:
                 self._bound(change.key, there)
 
@@ -247,38 +278,10 @@ class Cluster:
         if standing is None:
             self._seats.pop(name, None)
         else:
-            found = self._state(name, standing, self._around.world.clock())
+            found = occupancy.of(name, standing, self._books, self._around)
             after = self._seats[name] = value.seat(found, standing.place)
         # After the seat: who reads the new moment reads the new seat.
         self._moment += after is not before
-
-    def _state(self, name: str, standing: Standing, now: float) -> State | None:
-        if standing.plain is None:
-            return None
-        free = self._books.tally.left(name, standing.devices)
-        return state.same(
-            State(
-                standing.plain,
-                standing.kubelet,
-                standing.devices,
-                state.counted(free),
-                self._free_gpus(name, standing, free),
-                tuple(sorted(self._books.used(name, now).items())),
-                standing.product,
-                standing.sliced,
-            )
-        )
-
-    def _free_gpus(
-        self, name: str, standing: Standing, free: Mapping[str, int]
-    ) -> tuple[int, ...] | None:
-        """The free GPUs, if they are known: by the agent, or by markers that are sure."""
-        gpu = next((one for one in self._around.resources().gpus if one in free), None)
-        if gpu is None or standing.plain is None:
-            return None
-        tenants = self._books.tally.on(name).values()
-        held = (standing.holders.get(one.pod, one.held.gpus) for one in tenants)
-        return state.free_gpus(standing.plain, held, max(free[gpu], 0))
 
 
 _NO_JOB: Final = Job("", "none", 1)

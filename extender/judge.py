@@ -1,6 +1,7 @@
 """Filter and prioritize over names: pure reads of the cluster's view, one verdict a state."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -10,18 +11,20 @@ from typing import Any, Final
 from extender.asking import Asked, Desk
 from extender.candidates import Candidates
 from extender.cluster import Cluster
+from extender.known import Known
 from extender.view import View
 from podrail import placement
 from podrail.dra import worth
 from podrail.dra.worth import Asked as Claims
 from podrail.extension import Arguments, Ranking
+from podrail.gang import alike
 from podrail.gang.job import Job
 from podrail.placement import Misfit
 from podrail.score import value
 from podrail.score.kin import ANYWHERE
 from podrail.score.need import Need
-from podrail.score.state import State
-from podrail.score.value import Seat
+from podrail.score.state import Counted, State
+from podrail.score.value import BEST, Seat
 from podrail.score.weights import WEIGHTS, Part
 
 SKEW_SECONDS: Final = 60.0
@@ -49,6 +52,14 @@ class _Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Lately:
+    """The nodes that passed kube-scheduler's own rules for a pod, and what that depends on."""
+
+    kind: str
+    nodes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Judge:
     """Answers kube-scheduler's two questions."""
 
@@ -60,6 +71,8 @@ class Judge:
     """Told of each prioritize whose scores are all the same because nothing is known."""
     _kept: dict[str, _Answer] = field(default_factory=dict)
     """By job: the last answer and all that it follows from."""
+    _lately: OrderedDict[str, Lately] = field(default_factory=OrderedDict)
+    """By job, of those with several pods, the one that was heard of last at the end."""
 
     @property
     def stale(self) -> bool:
@@ -72,7 +85,7 @@ class Judge:
         # What a claim needs is for DRA to say.
         if found is None or found.claims is not None or found.wish is None:
             return {}
-        there = self.cluster.candidates(asked.nodes)
+        there = self.cluster.candidates(asked.nodes, _uid(asked.pod))
         waiting = _waited(asked.pod, self.now())
         return _misfits(
             there,
@@ -85,10 +98,58 @@ class Judge:
         if found is None:
             self.unscored(Unscored.STALE if self.stale else Unscored.NOT_INJECTED)
             return Ranking([None] * len(asked.nodes), {None: 0})
-        ranking = self._ranking(found, self.cluster.candidates(asked.nodes))
+        ranking = self._ranking(found, self.cluster.candidates(asked.nodes, _uid(asked.pod)))
+        self._heard(found.job, asked)
         if not any(ranking.scores.values()):
             self.unscored(Unscored.NO_TOPOLOGY)
         return ranking
+
+    def lately(self, job: str) -> Lately | None:
+        """What was last asked about a pod of a job; None if that is long ago, or nothing."""
+        return self._lately.get(job)
+
+    def best(self, pod: Known, nodes: Sequence[str]) -> Sequence[str]:
+        """The nodes that pods alike would be given, one after the other, as far as that is sure.
+
+        None if there are none, or nothing is known. Nodes in one state at one place are equal: a
+        pod that takes a whole node leaves the others the best for the next. A node with a taint
+        that says to rather not go there is left to kube-scheduler to weigh.
+        """
+        found = None if self.stale or pod.document is None else self.desk.asked(pod.document)
+        if found is None or found.claims is not None or found.wish is None:
+            return ()
+        there = self._with_room(nodes, pod.held.devices)
+        points = self._ranking(found, there).scores
+        takes = partial(placement.judge, pod=found.wish, fabric=found.fabric, waiting=0)
+        good = {
+            seat: seat.state
+            for seat in there.counts
+            if points[seat] == BEST and seat.state is not None and takes(seat.state) is None
+        }
+        fit = [
+            (name, seat)
+            for name, seat in zip(there.names, there.seats, strict=True)
+            if seat in good and not self.cluster.standing(name).shunned
+        ]
+        if not fit:
+            return ()
+        _, first = fit[0]
+        whole = found.gpus >= len(good[first].topology.gpus)
+        return [name for name, seat in fit if seat is first][: None if whole else 1]
+
+    def _with_room(self, nodes: Sequence[str], devices: Counted) -> Candidates:
+        """The nodes with so many free devices, which is otherwise kube-scheduler's to say."""
+        there = self.cluster.candidates(nodes)
+        roomy = {seat for seat in there.counts if seat.state is None or seat.state.has(devices)}
+        seats = zip(nodes, there.seats, strict=True)
+        return self.cluster.candidates([name for name, seat in seats if seat in roomy])
+
+    def _heard(self, job: Job, asked: Arguments) -> None:
+        if (job.expected or 0) > 1:
+            self._lately[job.key] = Lately(alike.kind(asked.pod), asked.nodes)
+            self._lately.move_to_end(job.key)
+            if len(self._lately) > MOST_KEPT:
+                self._lately.popitem(last=False)
 
     def _ranking(self, found: Asked, there: Candidates) -> Ranking:
         """The points of each state and place that there is; made anew if anything changed."""
@@ -110,6 +171,10 @@ class Judge:
         else:
             points = value.scores(seats, need, view.kin, view.nears)
         return dict(zip(seats, points, strict=True))
+
+
+def _uid(pod: Mapping[str, Any]) -> str:
+    return str(pod["metadata"].get("uid") or "")
 
 
 def _waited(pod: Mapping[str, Any], now: datetime) -> float:

@@ -10,12 +10,14 @@ from functools import lru_cache
 from typing import Any, Final
 
 from podrail import fit, marker, names
-from podrail.gang import job
+from podrail.gang import alike, job
 from podrail.gang.job import Job, Lookup
 from podrail.score import state
 from podrail.score.state import Counted
 
 Document = Mapping[str, Any]
+NOMINATOR: Final = "podrail-nominator"
+"""The field manager of nominations: by it a restart knows its own."""
 _METADATA: Final = (
     "name", "namespace", "uid", "generateName", "labels", "annotations", "ownerReferences",
     "creationTimestamp", "resourceVersion",
@@ -41,7 +43,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A pod: node is empty while it waits; since orders the pods of a job by their binding."""
+    """A pod: node is empty while it waits; since orders the pods of a job by their binding.
+
+    What a waiting pod holds is what it will.
+    """
 
     uid: str
     node: str
@@ -49,6 +54,10 @@ class Known:
     since: str = ""
     document: Document | None = None
     """Of an injected pod that waits, the parts that its bind needs."""
+    kind: str = ""
+    """Of such a pod: equal for pods that kube-scheduler treats alike; empty for one of its own."""
+    nominated: bool = False
+    """True for one that waits with a node in its status that podrail nominated."""
 
 
 def keeper(lookup: Lookup) -> Callable[[Document], Known | None]:
@@ -63,12 +72,22 @@ def kept(document: Document, lookup: Lookup = job.nothing) -> Known | None:
         return None
     node = spec.get("nodeName") or ""
     injected = names.INJECTED in (metadata.get("annotations") or {})
-    if not node:
-        return Known(metadata["uid"], "", document=slim(document) if injected else None)
+    if not node and not injected:
+        return Known(metadata["uid"], "")
     held = _held(document, lookup, injected=injected)
+    if not node:
+        kind = sys.intern(alike.kind(document))
+        return Known(metadata["uid"], "", held, "", slim(document), kind, _nominated(document))
     if held == Held():
         return None
     return Known(metadata["uid"], sys.intern(node), held, fit.since(document) if injected else "")
+
+
+def _nominated(document: Document) -> bool:
+    """Whether podrail nominated the pod's node, and not kube-scheduler's preemption."""
+    fields = document["metadata"].get("managedFields") or ()
+    said = (document.get("status") or {}).get("nominatedNodeName")
+    return bool(said) and any(one.get("manager") == NOMINATOR for one in fields)
 
 
 def slim(document: Document) -> Document:

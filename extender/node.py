@@ -23,6 +23,8 @@ class Node:
     labels: Mapping[str, str]
     devices: Counted = ()
     version: str = ""
+    shunned: bool = False
+    """True if a taint says that pods should rather not go there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Standing:
     sliced: bool = False
     holders: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The GPUs that the agent saw a pod hold, by namespace/name."""
+    shunned: bool = False
 
 
 UNKNOWN: Final = Standing()
@@ -61,13 +64,14 @@ class Spot:
 
 def kept(document: Mapping[str, Any]) -> Node:
     """What is kept of a Node object."""
-    status = document.get("status") or {}
+    status, spec = document.get("status") or {}, document.get("spec") or {}
     allocatable = status.get("allocatable") or {}
     devices = {name: quantity.count(count) for name, count in allocatable.items() if "/" in name}
     return Node(
         document["metadata"].get("labels") or {},
         state.counted(devices),
         sys.intern((status.get("nodeInfo") or {}).get("kubeletVersion") or ""),
+        any(one.get("effect") == "PreferNoSchedule" for one in spec.get("taints") or ()),
     )
 
 
@@ -92,6 +96,7 @@ def standing(
         gbps=(idle.gbps if idle is not None else None) or 0,
         sliced=state.sliced(node.labels),
         holders=_holders(found, rails),
+        shunned=node.shunned,
     )
 
 

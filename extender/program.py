@@ -13,12 +13,14 @@ from prometheus_client import generate_latest
 
 from extender import app
 from extender.announcer import Announcer
+from extender.around import Around, Terms
 from extender.asking import Desk, Names
 from extender.binder import Binder
 from extender.claimed import Claimed
-from extender.cluster import Around, Cluster, Terms
+from extender.cluster import Cluster
 from extender.judge import Judge
 from extender.metrics import Metrics
+from extender.nominator import Nominator
 from extender.settings import Settings
 from podrail import catalog, profiles
 from podrail.errors import MalformedError
@@ -85,11 +87,14 @@ def _application(
     desk = Desk(names, cluster.sizes.of, claimed)
     judge = Judge(cluster, desk, settings.stale_seconds, _now, metrics.count_unscored)
     announcer = Announcer(api, _now)
-    binder = Binder(api, cluster, desk, settings.scheduler, metrics, announcer, time.monotonic)
+    clock, ours = time.monotonic, settings.scheduler
+    nominator = Nominator(api, cluster, desk, judge, ours, metrics, clock)
+    heard = nominator.taken if settings.nominate else _nobody
+    binder = Binder(api, cluster, desk, ours, metrics, announcer, clock, heard)
     if settings.bulletin is not None:
         told = metrics.registry
         Bulletin(settings.bulletin, problems, lambda: generate_latest(told).decode()).start()
-    for part in (fabrics, cluster, claimed, announcer):
+    for part in (fabrics, cluster, claimed, announcer, nominator):
         part.start()
     return app.create(judge, binder, metrics, problems)
 
@@ -97,6 +102,10 @@ def _application(
 def _evidence(cluster: Cluster) -> Mapping[str, int]:
     found = (cluster.standing(name).topology for name in cluster.survey.nodes.items())
     return Counter((Evidence.NONE if one is None else one.evidence).value for one in found)
+
+
+def _nobody(_job: str) -> None:
+    """Hear of a bind and do nothing."""
 
 
 def _now() -> datetime:

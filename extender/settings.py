@@ -41,6 +41,10 @@ class Settings:
     claim_seconds: int
     """PODRAIL_CLAIM_SECONDS (300): how long after the bind of its latest pod a job's block is kept
     for its rest; a claim only makes nodes worth less to other jobs."""
+    nominate: bool
+    """PODRAIL_NOMINATE (true): whether the next pods of a large job are nominated to their nodes,
+    which spares kube-scheduler a look at all nodes for each. It takes the right to patch
+    pods/status."""
     log_level: str
     """PODRAIL_LOG_LEVEL: debug, info, warning or error."""
 
@@ -74,6 +78,7 @@ class Settings:
             stale_seconds=read.integer("STALE_SECONDS", 300, 1, 86_400),
             hold_seconds=read.integer("HOLD_SECONDS", 60, 1, 3600),
             claim_seconds=read.integer("CLAIM_SECONDS", 300, 1, 86_400),
+            nominate=read.choice("NOMINATE", "true", ("true", "false")) == "true",
             log_level=read.log_level(),
         )
         read.done()

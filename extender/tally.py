@@ -9,7 +9,10 @@ from extender.known import Held
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A pod on a node; until is None once the watch has shown it bound."""
+    """A pod on a node; until is None once the watch has shown it bound.
+
+    planned is true for one that is nominated there, and no bind of it has begun.
+    """
 
     node: str
     pod: str
@@ -17,6 +20,7 @@ class Tenant:
     held: Held
     since: str = ""
     until: float | None = None
+    planned: bool = False
 
 
 class Tally:
@@ -66,10 +70,14 @@ class Tally:
             del self._devices[gone.node]
         return gone.node
 
-    def left(self, node: str, devices: Iterable[tuple[str, int]]) -> dict[str, int]:
-        """How many of a node's devices no pod holds."""
+    def left(
+        self, node: str, devices: Iterable[tuple[str, int]], apart_from: str = ""
+    ) -> dict[str, int]:
+        """How many of a node's devices no pod holds, not counting one pod."""
         taken = self._devices.get(node) or Counter[str]()
-        return {name: count - taken.get(name, 0) for name, count in devices}
+        own = self.on(node).get(apart_from)
+        given = {} if own is None else dict(own.held.devices)
+        return {name: count - taken.get(name, 0) + given.get(name, 0) for name, count in devices}
 
     def overdue(self, now: float) -> list[str]:
         """The pods that should have been seen bound by now."""

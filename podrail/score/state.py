@@ -54,6 +54,11 @@ class State:
         """Counted once: a state is the key of caches that are asked on every call."""
         return self._hash
 
+    def has(self, devices: Counted) -> bool:
+        """Whether so many devices are free, as far as that is known."""
+        free = dict(self.free)
+        return all(free.get(name, count) >= count for name, count in devices)
+
     @cached_property
     def down(self) -> frozenset[int]:
         """The rails without a NIC that may be up."""

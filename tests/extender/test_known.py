@@ -80,3 +80,24 @@ def test_a_strange_pod_without_devices_is_not_kept(limits: dict[str, str]) -> No
 def test_a_pod_that_ended_is_not_kept(phase: str) -> None:
     """It has given its devices back."""
     assert known.kept({**bound(staging.injected(HALVES)), "status": {"phase": phase}}) is None
+
+
+@pytest.mark.parametrize(
+    ("manager", "node", "expected"),
+    [
+        (known.NOMINATOR, "n", True),
+        ("kube-scheduler", "n", False),
+        (known.NOMINATOR, "", False),
+    ],
+    ids=["ours", "a preemption's", "withdrawn"],
+)
+def test_whose_nomination_it_is_is_known_by_the_manager_of_the_field(
+    manager: str, node: str, expected: bool
+) -> None:
+    """So that a restart knows its own; either way the pod has its node and is like no other."""
+    pod = staging.injected(HALVES)
+    pod["metadata"]["managedFields"] = [{"manager": "kubectl"}, {"manager": manager}]
+    pod["status"] = {"nominatedNodeName": node} if node else {}
+    found = known.kept(pod)
+    assert found is not None
+    assert (expected, not node) == (found.nominated, bool(found.kind))

@@ -12,14 +12,16 @@ import builders
 
 from extender import app
 from extender.announcer import Announcer
+from extender.around import Around, Terms
 from extender.asking import Desk, Names
 from extender.binder import Binder
 from extender.claimed import Claimed
-from extender.cluster import Around, Cluster, Terms
+from extender.cluster import Cluster
 from extender.judge import Judge
 from extender.known import Held
 from extender.metrics import Metrics
 from extender.node import Spot
+from extender.nominator import Nominator
 from podrail import catalog, names, pod
 from podrail.admission import injection
 from podrail.topology import Evidence, Judged, Nic, Tier, Topology
@@ -97,16 +99,26 @@ def _nothing() -> None:
 
 
 class KeptApi(Api):
-    """An API server that keeps what is posted, after refusing as often as there are refusals."""
+    """An API server that keeps what is written, after refusing as often as there are refusals."""
 
     def __init__(self) -> None:
         self.posts: list[tuple[str, Mapping[str, Any], float]] = []
+        self.applied: list[tuple[str, Mapping[str, Any], str]] = []
         self.refusals: list[KubeError] = []
         self.takes: Callable[[], None] = _nothing
 
     def post(self, path: str, body: Mapping[str, Any], timeout: float = 10) -> dict[str, Any]:
         self.posts.append((path, body, timeout))
         self.takes()
+        if self.refusals:
+            raise self.refusals.pop(0)
+        return {}
+
+    def apply(
+        self, path: str, body: Mapping[str, Any], manager: str, timeout: float = 10
+    ) -> dict[str, Any]:
+        del timeout
+        self.applied.append((path, body, manager))
         if self.refusals:
             raise self.refusals.pop(0)
         return {}
@@ -139,6 +151,9 @@ class Stage:
     metrics: Metrics = field(init=False)
     judge: Judge = field(init=False)
     binder: Binder = field(init=False)
+    taken: list[str] = field(default_factory=list)
+    """The jobs of the pods that were about to be bound, as the nominator hears of them."""
+    nominator: Nominator = field(init=False)
     announcer: Announcer = field(init=False)
     claimed: Claimed = field(init=False)
     client: FlaskClient = field(init=False)
@@ -160,6 +175,16 @@ class Stage:
             self.scheduler,
             self.metrics,
             self.announcer,
+            self.clock,
+            self.taken.append,
+        )
+        self.nominator = Nominator(
+            self.api,
+            self.cluster,
+            desk,
+            self.judge,
+            self.scheduler,
+            self.metrics,
             self.clock,
         )
         self.client = app.create(self.judge, self.binder, self.metrics, list).test_client()

@@ -155,3 +155,21 @@ def test_a_label_names_the_product_where_the_evidence_does_not() -> None:
     found = State(replace(placing.ALIGNED, nics=nics), product="H200")
     assert (frozenset({"H200"}), 200) == (found.products, found.gbps)
     assert (frozenset(), None) == (states.node().products, states.node().gbps)
+
+
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [
+        pytest.param((("nvidia.com/gpu", 4),), True, id="as many as are free"),
+        pytest.param((("nvidia.com/gpu", 5),), False, id="more"),
+        pytest.param((("other.com/nic", 9),), True, id="nobody says"),
+        pytest.param((), True, id="none"),
+    ],
+)
+def test_a_node_has_the_devices_that_nobody_took(
+    devices: tuple[tuple[str, int], ...], expected: bool
+) -> None:
+    """Of a resource that nothing is known of it has enough."""
+    assert expected == replace(state.idle(placing.ALIGNED), free=(("nvidia.com/gpu", 4),)).has(
+        devices
+    )
