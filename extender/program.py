@@ -88,7 +88,8 @@ def _application(
     judge = Judge(cluster, desk, settings.stale_seconds, _now, metrics.count_unscored)
     announcer = Announcer(api, _now)
     clock, ours = time.monotonic, settings.scheduler
-    nominator = Nominator(api, cluster, desk, judge, ours, metrics, clock)
+    held = settings.hold_seconds
+    nominator = Nominator(api, cluster, desk, judge, ours, metrics, clock, held)
     heard = nominator.taken if settings.nominate else _nobody
     binder = Binder(api, cluster, desk, ours, metrics, announcer, clock, heard)
     if settings.bulletin is not None:

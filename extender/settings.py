@@ -37,7 +37,8 @@ class Settings:
     """PODRAIL_STALE_SECONDS (300): with an older view every node passes and scores the same."""
     hold_seconds: int
     """PODRAIL_HOLD_SECONDS (60): how long rails are held for a pod whose bind the watch has not
-    shown; the scheduler's own assumption lasts as long as the bind does."""
+    shown, and nodes for a nominated job of which no pod is bound; the scheduler's own assumption
+    lasts as long as the bind does."""
     claim_seconds: int
     """PODRAIL_CLAIM_SECONDS (300): how long after the bind of its latest pod a job's block is kept
     for its rest; a claim only makes nodes worth less to other jobs."""

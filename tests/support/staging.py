@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from podrail.fabric import Profile
     from podrail_io.kube import KubeError
 
+HOLD_SECONDS = 60.0
 UID = "0b57e3f5-6393-11e8-b7cc-42010a800002"
 _EACH = tuple(tuple(Tier.PIX if gpu == rail else Tier.SYS for rail in range(8)) for gpu in range(8))
 _NUMA = (0, 0, 0, 0, 1, 1, 1, 1)
@@ -162,7 +163,7 @@ class Stage:
         self.fabrics = {self.profile.name: self.profile}
         named = Names(self.profiles)
         around = Around(World(self.clock, lambda: 0.0), self.wall, named.resources)
-        self.cluster = Cluster(self.api, SHAPES, around, Terms(hold=60, claim=300))
+        self.cluster = Cluster(self.api, SHAPES, around, Terms(hold=HOLD_SECONDS, claim=300))
         self.metrics = Metrics(self.cluster.age, lambda: self.cluster.synced)
         self.claimed = Claimed(self.api, around.world)
         desk = Desk(named, self.cluster.sizes.of, self.claimed)
@@ -186,6 +187,7 @@ class Stage:
             self.scheduler,
             self.metrics,
             self.clock,
+            HOLD_SECONDS,
         )
         self.client = app.create(self.judge, self.binder, self.metrics, list).test_client()
 
