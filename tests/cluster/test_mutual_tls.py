@@ -186,3 +186,22 @@ def test_a_client_pair_is_replaced_while_the_scheduler_runs(
     found = notes(cluster, namespace, "after", "renewed")
     scheduler.stop()
     assert names.PLACEMENT in found
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_new_ca_of_the_extender_is_known_to_the_next_scheduler_only(
+    cluster: Cluster, installed: Installed, tmp_path: Path, namespace: str
+) -> None:
+    """kube-scheduler reads caFile at its start: until it is started anew it binds plainly."""
+    own = Site.start(installed, tmp_path)
+    scheduler = own.scheduler("before-ca", tmp_path / "known")
+    assert names.PLACEMENT in notes(cluster, namespace, "before", "before-ca")
+    store.create(tmp_path / "new", ("127.0.0.1",), _now(), LIFE)
+    shutil.copytree(tmp_path / "new", tmp_path / "server", dirs_exist_ok=True)
+    own.restart()
+    assert names.PLACEMENT not in notes(cluster, namespace, "between", "before-ca")
+    scheduler.stop()
+    again = own.scheduler("after-ca", tmp_path / "known")
+    assert names.PLACEMENT in notes(cluster, namespace, "after", "after-ca")
+    again.stop()
+    own.extender.stop()
