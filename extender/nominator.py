@@ -41,7 +41,7 @@ WITHOUT_RIGHT_SECONDS: Final = 600.0
 WRITERS: Final = 4
 """Writes at once, so that they come before kube-scheduler also at an API server under load."""
 _WRITE_SECONDS: Final = 2.0
-_FORBIDDEN: Final = 403
+_FORBIDDEN, _BUSY = 403, 429
 _SERVER: Final = 500
 
 
@@ -105,7 +105,8 @@ class Nominator:
             elif pod.kind == asked.kind:
                 left.append((key, pod))
         left = left[max(SKIPPED - ahead, 0) :][:MOST_PODS]
-        left = left if len(left) >= FEWEST_PODS else []
+        if len(left) < FEWEST_PODS:
+            return
         while left:
             nodes = self.judge.best(left[0][1], asked.nodes)
             left = left[len(nodes) :] if nodes and self._each(left, nodes) else []
@@ -140,7 +141,7 @@ class Nominator:
 
     def _goes_on(self, error: KubeError) -> bool:
         """Whether the next pod may fare better."""
-        if not isinstance(error, StatusError) or error.status >= _SERVER:
+        if not isinstance(error, StatusError) or error.status == _BUSY or error.status >= _SERVER:
             return False
         if error.status == _FORBIDDEN:
             self._not_before = self.clock() + WITHOUT_RIGHT_SECONDS

@@ -25,7 +25,7 @@ import outcome
 import programs
 from blocks import Client, Effort, Target
 from controlplane import nodes
-from controlplane.installed import Installed, eventually
+from controlplane.installed import Installed, eventually, metric
 from controlplane.plane import TOKEN, Cluster
 from controlplane.processes import Child
 from programs import Programs
@@ -45,6 +45,7 @@ BLOCK: Final = 128
 SIZE: Final = "kueue.x-k8s.io/pod-group-total-count"
 GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 INDEX: Final = "kueue.x-k8s.io/pod-group-pod-index"
+NOMINATED: Final = 'podrail_nominations_total{result="made"}'
 _LONGEST: Final = 1200
 _SMALL: Final = 0.6
 """The share of single pods with a part of a node."""
@@ -71,10 +72,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How many seconds a run took, and the bound pods."""
+    """How many seconds a run took, the bound pods, and how many of them had been nominated."""
 
     seconds: float
     pods: list[dict[str, Any]]
+    nominated: int
 
 
 MODES: Final = (
@@ -151,6 +153,7 @@ class Yard:
         account = f"/api/v1/namespaces/{space}/serviceaccounts/default"
         eventually(lambda: client.call("GET", account).status == 200, f"{space} has an account")
         scheduler = self._scheduler(space, mode) if before else None
+        nominated = metric(self.extender, NOMINATED)
         began = time.monotonic()
         self._send(space, path, queue)
         if scheduler is None:
@@ -161,7 +164,7 @@ class Yard:
         scheduler.stop()
         found = client.items(path)
         eventually(partial(self._gone, path), "all pods are gone", _LONGEST)
-        return Ran(seconds, found)
+        return Ran(seconds, found, round(metric(self.extender, NOMINATED) - nominated))
 
     def _scheduler(self, space: str, mode: Mode) -> Child:
         return self._cluster.scheduler(space, self._configs[mode.name])
@@ -245,7 +248,8 @@ def _placed(mode: Mode, ran: Ran) -> dict[str, int]:
     """With podrail, how many pods carry a placement: the others were bound by kube-scheduler."""
     if not mode.podrail:
         return {}
-    return {"placed": sum(names.PLACEMENT in one["metadata"]["annotations"] for one in ran.pods)}
+    placed = sum(names.PLACEMENT in one["metadata"]["annotations"] for one in ran.pods)
+    return {"placed": placed, "nominated": ran.nominated}
 
 
 def mixed(yard: Yard, works: Sequence[Work]) -> dict[str, Any]:

@@ -214,10 +214,11 @@ def test_a_node_that_pods_should_rather_not_go_to_is_never_nominated() -> None:
         (StatusError(409, "changed"), True),
         (StatusError(404, "gone"), True),
         (StatusError(403, "no"), False),
+        (StatusError(429, "busy"), False),
         (StatusError(504, "timeout"), False),
         (UnreachableError("cut off"), False),
     ],
-    ids=["changed", "gone", "forbidden", "server timeout", "no answer"],
+    ids=["changed", "gone", "forbidden", "busy", "server timeout", "no answer"],
 )
 def test_a_refusal_gives_the_node_back(refusal: KubeError, goes_on: bool) -> None:
     """The next pod is tried only where it may fare better."""
