@@ -37,10 +37,7 @@ class Metrics:
         self.bind_errors = self._counter("podrail_bind_errors", told)
         told = "Pods whose rails were in use by others when they were bound."
         self.conflicts = self._counter("podrail_rail_conflicts", told)
-        told = (
-            "Nodes nominated for waiting pods of large jobs, so that kube-scheduler looks at them "
-            "first: made, failed, withdrawn."
-        )
+        told = "Nodes nominated for waiting pods of large jobs: made, failed, withdrawn."
         self.nominations = self._counter("podrail_nominations", told, "result")
         told = "Calls answered neutrally: the view of the cluster was too old."
         self.stale = self._counter("podrail_stale_calls", told)

@@ -73,14 +73,7 @@ def _application(
     validity.export(certificates, metrics.registry)
 
     def problems() -> Sequence[str]:
-        views = (
-            ("nodes", cluster.survey.nodes.synced),
-            ("pods", cluster.pods.synced),
-            ("profiles", fabrics.synced),
-        )
-        missing = [f"{name} are not synced" for name, synced in views if not synced]
-        old = cluster.age() > settings.stale_seconds
-        found = missing or (["the view of the cluster is too old"] if old else [])
+        found = _views(cluster, fabrics, settings.stale_seconds)
         return [*found, *validity.problems(certificates)]
 
     claimed = Claimed(api, world)
@@ -98,6 +91,18 @@ def _application(
     for part in (fabrics, cluster, claimed, announcer, nominator):
         part.start()
     return app.create(judge, binder, metrics, problems)
+
+
+def _views(cluster: Cluster, fabrics: Living[Loaded], stale_seconds: int) -> Sequence[str]:
+    """What is missing of the views of the API server, or that they are too old."""
+    views = (
+        ("nodes", cluster.survey.nodes.synced),
+        ("pods", cluster.pods.synced),
+        ("profiles", fabrics.synced),
+    )
+    missing = [f"{name} are not synced" for name, synced in views if not synced]
+    old = cluster.age() > stale_seconds
+    return missing or (["the view of the cluster is too old"] if old else [])
 
 
 def _evidence(cluster: Cluster) -> Mapping[str, int]:
