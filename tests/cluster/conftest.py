@@ -9,8 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from controlplane import nodes
-from controlplane.binaries import NotRun
+from controlplane import nodes, own
 from controlplane.installed import ROOT, Installed, documents, eventually
 from controlplane.plane import Cluster
 from controlplane.processes import Child
@@ -29,18 +28,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A real control plane with sixteen nodes of two shapes and the NAD CRD."""
-    try:
-        running = Cluster()
-    except NotRun as missing:
-        pytest.skip(str(missing))
-    with running:
+    with own.plane(request.session) as running:
         for crd in documents(Path(__file__).parent / "crds" / "network-attachment-definition.yaml"):
             running.client.create(crd)
         running.client.create_all(nodes.two_shapes())
         failed = request.session.testsfailed
         yield running
-        running.keep = request.session.testsfailed > failed
-        if running.keep:
+        if request.session.testsfailed > failed:
             request.config.stash[_KEPT] = running.folder
 
 

@@ -27,8 +27,7 @@ import machines
 import placing
 import pytest
 import reported
-from controlplane import nodes
-from controlplane.binaries import NotRun
+from controlplane import nodes, own
 from controlplane.installed import ROOT, Installed, documents, eventually, metric
 from controlplane.plane import TOKEN, Cluster
 from controlplane.processes import Child, free_port
@@ -199,11 +198,7 @@ def yard(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Yard]:
     """A cluster of its own, after the burst: all pods run, or time was up."""
-    try:
-        cluster = Cluster()
-    except NotRun as missing:
-        pytest.skip(str(missing))
-    with cluster, ExitStack() as ends:
+    with own.plane(request.session) as cluster, ExitStack() as ends:
         for crd in documents(Path(__file__).parent / "crds" / "network-attachment-definition.yaml"):
             cluster.client.create(crd)
         space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
@@ -213,9 +208,7 @@ def yard(
         installed = Installed(cluster, ROOT / "examples" / "profiles")
         found = Yard(cluster, installed, tmp_path_factory.mktemp("yard"), ends)
         burst(found)
-        failed = request.session.testsfailed
         yield found
-        cluster.keep = request.session.testsfailed > failed
 
 
 def burst(yard: Yard) -> None:

@@ -19,7 +19,7 @@ import checkout
 import helm
 import pytest
 import yaml
-from controlplane.binaries import NotRun
+from controlplane import own
 from controlplane.client import collection
 from controlplane.installed import Installed, eventually
 from controlplane.plane import Cluster
@@ -36,13 +36,9 @@ HOST: Final = ("DaemonSet/podrail-nodeagent", "DaemonSet/podrail-extender")
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[Cluster]:
+def plane(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A control plane of its own: Helm takes over nothing that somebody else made."""
-    try:
-        running = Cluster()
-    except NotRun as missing:
-        pytest.skip(str(missing))
-    with running:
+    with own.plane(request.session) as running:
         for name in (helm.NAMESPACE, "restricted"):
             label = {"pod-security.kubernetes.io/enforce": name} if name == "restricted" else {}
             metadata = {"name": name, "labels": label}

@@ -12,7 +12,7 @@ from typing import Any, Final
 import helm
 import pytest
 import snippets
-from controlplane.binaries import NotRun
+from controlplane import own
 from controlplane.client import Answer, collection
 from controlplane.installed import eventually, script
 from controlplane.plane import Cluster
@@ -57,13 +57,9 @@ def trusted(plane: Cluster) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[Cluster]:
+def plane(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A control plane of its own, with the chart applied and podrail-certs at work in it."""
-    try:
-        running = Cluster()
-    except NotRun as missing:
-        pytest.skip(str(missing))
-    with running:
+    with own.plane(request.session) as running:
         metadata = {"name": helm.NAMESPACE}
         running.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
         wanted = documents()

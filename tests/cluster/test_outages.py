@@ -16,7 +16,7 @@ from pathlib import Path
 import builders
 import creating
 import pytest
-from controlplane.binaries import NotRun
+from controlplane import own
 from controlplane.installed import ROOT, Installed, documents, eventually, metric
 from controlplane.plane import Cluster
 from controlplane.processes import Child
@@ -92,11 +92,7 @@ class Yard:
 @pytest.fixture(scope="module")
 def yard(request: pytest.FixtureRequest) -> Iterator[Yard]:
     """One whose lease is held."""
-    try:
-        cluster = Cluster()
-    except NotRun as missing:
-        pytest.skip(str(missing))
-    with cluster:
+    with own.plane(request.session) as cluster:
         folder = Path(__file__).parent / "crds"
         for crd in documents(folder / "network-attachment-definition.yaml"):
             cluster.client.create(crd)
@@ -108,9 +104,7 @@ def yard(request: pytest.FixtureRequest) -> Iterator[Yard]:
         first, second = installed.controller(), installed.controller()
         found = Yard(cluster, installed, webhook, (first, second))
         eventually(lambda: any(found.active()), "one is active", 60)
-        failed = request.session.testsfailed
         yield found
-        cluster.keep = request.session.testsfailed > failed
 
 
 def test_an_api_server_frozen_for_twice_the_lease(yard: Yard) -> None:

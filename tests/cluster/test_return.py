@@ -17,8 +17,7 @@ from typing import Final
 
 import pytest
 from certificates_api import logged
-from controlplane import nodes
-from controlplane.binaries import NotRun
+from controlplane import nodes, own
 from controlplane.installed import Installed, eventually
 from controlplane.plane import Cluster
 from controlplane.processes import Child
@@ -92,17 +91,11 @@ class Yard:
 @pytest.fixture(scope="module")
 def yard(request: pytest.FixtureRequest) -> Iterator[Yard]:
     """One whose extender knows sixteen nodes."""
-    try:
-        cluster = Cluster()
-    except NotRun as missing:
-        pytest.skip(str(missing))
-    with cluster:
+    with own.plane(request.session) as cluster:
         cluster.client.create_all(nodes.two_shapes())
         found = Yard(cluster, Installed(cluster).extender())
         eventually(lambda: found.known() == 16, "all nodes are known")
-        failed = request.session.testsfailed
         yield found
-        cluster.keep = request.session.testsfailed > failed
 
 
 @pytest.mark.parametrize("how", ["frozen", "killed"])
