@@ -7,17 +7,15 @@ from typing import Any
 
 import builders
 import pytest
+from controlplane import policed
 from controlplane.client import Answer, Client
-from controlplane.installed import DEPLOY, NAMESPACE, Installed, documents, eventually
+from controlplane.installed import DEPLOY, Installed, eventually
 from controlplane.plane import Cluster
 
 from podrail import names
 
 pytestmark = pytest.mark.cluster
-ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-KINDS = ("validatingadmissionpolicybindings", "validatingadmissionpolicies")
 NODE = "aligned-0"
-EXTENDER = "podrail-extender"
 OURS = {
     names.PLACEMENT: "{}",
     names.NCCL_CONF: "NCCL_DEBUG=INFO\n",
@@ -30,18 +28,8 @@ OURS = {
 def own(cluster: Cluster, installed: Installed) -> Iterator[Client]:
     """The API server as podrail-extender, while the policy is in force."""
     del installed
-    client = cluster.client
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": EXTENDER}}
-    assert client.try_create(account, NAMESPACE).status in {201, 409}
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{EXTENDER}/token"
-    token = client.call("POST", path, asked).body["status"]["token"]
-    for one in documents(DEPLOY / "extender" / "policy-binding.yaml"):
-        assert client.try_create(one, fieldValidation="Strict").status in {201, 409}
-    authority = (cluster.folder / "certs" / "apiserver.crt").read_text()
-    yield Client("127.0.0.1", cluster.port, authority, token)
-    for kind in KINDS:
-        client.delete(f"{ADMISSION}/{kind}/podrail-binding")
+    with policed.policed(cluster, DEPLOY / "extender" / "policy-binding.yaml"):
+        yield policed.client(cluster, "podrail-extender")
 
 
 @pytest.fixture
@@ -71,6 +59,12 @@ def binding(annotations: dict[str, str] | None) -> dict[str, Any]:
 def refused(answer: Answer) -> bool:
     """Whether the policy refuses, in its words."""
     return answer.status == 403 and "podrail-binding" in answer.message
+
+
+@pytest.mark.usefixtures("own")
+def test_its_expressions_have_types(cluster: Cluster) -> None:
+    """By the schema of a Binding."""
+    assert [] == policed.warnings(cluster, "podrail-binding")
 
 
 def test_the_extender_writes_its_annotations_with_the_node(

@@ -9,6 +9,7 @@ from typing import Any
 
 import builders
 import pytest
+from controlplane import policed
 from controlplane.installed import DEPLOY, Installed, documents, eventually, metric
 from controlplane.plane import Cluster
 from controlplane.processes import Child
@@ -50,16 +51,7 @@ def test_a_manifest_is_accepted_to_the_last_field(
 @pytest.mark.parametrize("name", ["podrail-injected", "podrail-annotations"])
 def test_a_policys_expressions_have_types(cluster: Cluster, name: str) -> None:
     """kube-controller-manager checks them against the schema of pods."""
-    path = f"{ADMISSION}/validatingadmissionpolicies/{name}"
-
-    def checked() -> bool:
-        found = cluster.client.get(path)
-        return bool(
-            found.get("status", {}).get("observedGeneration") == found["metadata"]["generation"]
-        )
-
-    eventually(checked, "the policy is checked")
-    assert "expressionWarnings" not in cluster.client.get(path)["status"].get("typeChecking", {})
+    assert [] == policed.warnings(cluster, name)
 
 
 @pytest.fixture

@@ -223,33 +223,34 @@ def test_nobody_may_more_than_it_needs() -> None:
         for folder in ("webhook", "extender", "controller")
         for name, role in of_kind(f"{folder}/rbac.yaml", "ClusterRole").items()
     }
-    read = READ
-    profiles = (["podrail.dev"], ["fabricprofiles"], read)
+    profiles = (["podrail.dev"], ["fabricprofiles"], READ)
     assert {
         "podrail-webhook": [
-            ([""], ["namespaces"], read),
-            ([""], ["pods"], read),
+            ([""], ["namespaces"], READ),
+            ([""], ["pods"], READ),
             profiles,
-            (["k8s.cni.cncf.io"], ["network-attachment-definitions"], read),
-            (["networking.k8s.io"], ["networkpolicies"], read),
-            (["resource.k8s.io"], ["resourceclaims", "resourceclaimtemplates"], read),
+            (["k8s.cni.cncf.io"], ["network-attachment-definitions"], READ),
+            (["networking.k8s.io"], ["networkpolicies"], READ),
+            (["resource.k8s.io"], ["resourceclaims", "resourceclaimtemplates"], READ),
         ],
         "podrail-extender": [
-            ([""], ["nodes", "pods"], read),
+            ([""], ["nodes", "pods"], READ),
             *EVIDENCE,
             *JOBS,
             ([""], ["pods/binding"], ["create"]),
+            # Nominated nodes, as extender/policy-status.yaml has it.
+            ([""], ["pods/status"], ["patch"]),
             ([""], ["events"], ["create"]),
         ],
         "podrail-controller": [
-            (["podrail.dev"], ["fabricprofiles", "noderails"], read),
+            (["podrail.dev"], ["fabricprofiles", "noderails"], READ),
             (["podrail.dev"], ["fabricprofiles/status"], ["patch"]),
-            (["k8s.cni.cncf.io"], ["network-attachment-definitions"], read),
-            ([""], ["namespaces", "nodes", "pods"], read),
+            (["k8s.cni.cncf.io"], ["network-attachment-definitions"], READ),
+            ([""], ["namespaces", "nodes", "pods"], READ),
             # Reports: one annotation, as the policy in controller/rbac.yaml has it, and events.
             ([""], ["pods"], ["patch"]),
             ([""], ["events"], ["create", "patch"]),
-            (["resource.k8s.io"], ["resourceclaimtemplates"], ["create", *read]),
+            (["resource.k8s.io"], ["resourceclaimtemplates"], ["create", *READ]),
         ],
     } == roles
 

@@ -43,9 +43,10 @@ def test_there_is_a_list_for_each_way_to_install() -> None:
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)
 def test_who_may_bind_and_who_may_write(path: Path) -> None:
-    """Bindings are the extender's alone, one annotation of pods is the controller's."""
+    """Bindings and nominations are the extender's, one annotation of pods is the controller's."""
     extender = set() if path.stem == "chart-none" else {"ServiceAccount podrail-extender"}
     assert extender == granted(path, ": pods/binding: create")
+    assert extender == granted(path, ": pods/status:")
     assert {"ServiceAccount podrail-controller"} == granted(path, ": pods: patch")
     # `helm test` asks whether it could create one, and has the right only while it runs.
     assert {"ServiceAccount podrail-test"} >= granted(path, ": pods: create")

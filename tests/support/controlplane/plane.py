@@ -76,11 +76,16 @@ class Cluster:
         self._children.append(child)
         return child
 
-    def scheduler(self, name: str, config: Mapping[str, Any]) -> Child:
-        """Start a kube-scheduler with a KubeSchedulerConfiguration; it elects nobody unless told to."""
+    def scheduler(
+        self, name: str, config: Mapping[str, Any], kubeconfig: Path | None = None
+    ) -> Child:
+        """Start a kube-scheduler with a KubeSchedulerConfiguration, the admin unless another is given.
+
+        It elects nobody unless told to.
+        """
         path = self.folder / f"{name}.yaml"
         whole = {"leaderElection": {"leaderElect": False}, **config,
-                 "clientConnection": {"kubeconfig": str(self.kubeconfig), "qps": 500, "burst": 500}}  # fmt: skip
+                 "clientConnection": {"kubeconfig": str(kubeconfig or self.kubeconfig), "qps": 500, "burst": 500}}  # fmt: skip
         path.write_text(yaml.safe_dump(whole))
         port = free_port()
         child = self.run(name, [self.scheduler_program, "--config", path, "--secure-port", str(port),

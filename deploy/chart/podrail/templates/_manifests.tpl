@@ -23,11 +23,16 @@ registration, the definitions, the agent and the scheduler configurations have o
 {{- toJson (dict "items" $found) -}}
 {{- end -}}
 
-{{/* The same as YAML documents, without the kinds and names that are left out; give it root, path, without. */}}
+{{/* The same as YAML documents, without kinds, names and rights that are left out; give it root, path, without. */}}
 {{- define "podrail.documents" -}}
 {{- $without := .without | default list -}}
 {{- range (include "podrail.manifests" . | fromJson).items }}
 {{- if not (or (has .kind $without) (has .metadata.name $without)) }}
+{{- $rules := list }}
+{{- range .rules }}
+{{- if not (has (join " " .resources) $without) }}{{ $rules = append $rules . }}{{ end }}
+{{- end }}
+{{- if .rules }}{{ $_ := set . "rules" $rules }}{{ end }}
 ---
 {{ toYaml . }}
 {{- end }}

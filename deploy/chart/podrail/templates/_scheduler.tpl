@@ -14,7 +14,8 @@ env:
 {{- with .bulletin }}{{- $told = list (dict "name" "PODRAIL_BULLETIN" "value" (printf "%s:%d" $.root.Values.listenHost (int .))) }}{{- end }}
 {{- $env := concat (list
       (dict "name" "PODRAIL_LISTEN" "value" (printf "127.0.0.1:%d" (int $values.port)))
-      (dict "name" "PODRAIL_SCHEDULER" "value" .scheduler)) $told (include "podrail.common-env" .root | fromYamlArray) }}
+      (dict "name" "PODRAIL_SCHEDULER" "value" .scheduler)
+      (dict "name" "PODRAIL_NOMINATE" "value" (toString .root.Values.scheduler.nominate))) $told (include "podrail.common-env" .root | fromYamlArray) }}
 {{- include "podrail.env" (dict "env" $env "extra" $values.extraEnv) | nindent 0 }}
 resources:
   {{- toYaml $values.resources | nindent 2 }}
