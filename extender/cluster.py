@@ -4,7 +4,6 @@ Watches change it as they go, each event what it is about and no more; questions
 """
 
 import threading
-from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -102,9 +101,9 @@ class Cluster:
         # Read before the seats: a seat that is written meanwhile makes these out of date.
         moment, planned = self._moment, self.planned(uid)
         if planned:
+            seats = {name: seat for name in names if (seat := self._seats.get(name)) is not None}
             with self._lock:
-                own = {planned: self._own(uid, planned)}
-            seats = ChainMap(own, self._seats)
+                seats[planned] = self._own(uid, planned)
             return Candidates.of(names, moment, seats)
         found = self._asked
         if found.names is not names or found.moment != moment:
