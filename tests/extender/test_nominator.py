@@ -171,6 +171,16 @@ def test_where_it_is_of_no_use_nobody_is_nominated(
     assert [] == found.api.applied
 
 
+def test_it_is_the_size_of_the_cluster_that_counts() -> None:
+    """Not how many nodes are left: kube-scheduler looks at the taken ones too."""
+    found = stage()
+    waiting = asked(found)
+    found.scores(Arguments(waiting[0], NODES[:100]))
+    found.nominator.nominate(JOB)
+    assert set(NODES[:100]) >= set(nominated(found).values())
+    assert PODS - nominator.SKIPPED == len(nominated(found))
+
+
 def test_a_job_that_nobody_has_asked_about_is_left_alone() -> None:
     """Its nodes are not known then."""
     found = stage()
