@@ -83,7 +83,7 @@ class Api:
     """An API server, reached with one identity; threads may share it."""
 
     def __init__(self, settings: client.Configuration) -> None:
-        settings.connection_pool_maxsize = 16
+        settings.connection_pool_maxsize = 32
         if urlsplit(settings.host).hostname in _LOOPBACK:
             # As client-go does: a proxy of the environment is never asked for the own machine.
             settings.proxy = None
