@@ -79,7 +79,7 @@ class Settings:
             stale_seconds=read.integer("STALE_SECONDS", 300, 1, 86_400),
             hold_seconds=read.integer("HOLD_SECONDS", 60, 1, 3600),
             claim_seconds=read.integer("CLAIM_SECONDS", 300, 1, 86_400),
-            nominate=read.choice("NOMINATE", "true", ("true", "false")) == "true",
+            nominate=read.truth("NOMINATE", default=True),
             log_level=read.log_level(),
         )
         read.done()

@@ -48,9 +48,9 @@ class Environ:
             return text
         return self._wrong(name, text, f"one of {', '.join(allowed)}", default)
 
-    def truth(self, name: str) -> bool:
-        """True or false; false if it is absent."""
-        return self.choice(name, "false", ("true", "false")) == "true"
+    def truth(self, name: str, *, default: bool = False) -> bool:
+        """True or false; the default if it is absent."""
+        return self.choice(name, "true" if default else "false", ("true", "false")) == "true"
 
     def log_level(self) -> str:
         """LOG_LEVEL, the same in every program; info if it is absent."""
