@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from extender import known
 from extender.asking import Desk
 from extender.known import Document, Held, Known
 from extender.node import Spot
@@ -38,5 +37,5 @@ def of(pod: Known | None, desk: Desk, scheduler: str) -> Holding | None:
     if wanted is None or wanted.wish is None or (scheduler and given != scheduler):
         return None
     wish = wanted.wish
-    held = Held(known.devices(pod.document), wish.marker.rails, job=wish.job)
+    held = Held(pod.held.devices, wish.marker.rails, job=wish.job)
     return Holding(pod.document, wish, wanted.fabric, held)

@@ -108,7 +108,7 @@ def _some(fields: Document, keys: tuple[str, ...]) -> Document:
 
 
 def _held(document: Document, lookup: Lookup, *, injected: bool) -> Held:
-    counted = devices(document)
+    counted = _devices(document)
     if not injected:
         return Held(counted)
     metadata = document["metadata"]
@@ -134,7 +134,7 @@ def _admitted(text: str) -> tuple[int, ...] | None:
     return found.rails if found is not None and found.injected else None
 
 
-def devices(document: Document) -> Counted:
+def _devices(document: Document) -> Counted:
     """The devices that a pod's containers ask for."""
     try:
         asked = fit.asked(document)
